@@ -1,0 +1,259 @@
+"""Decisions and how they came about. One class per variant: an illegal decision has no way to exist.
+
+async def can_use_tool(tool_name, tool_input, context):
+    if tool_name == "Bash" and "--force" in tool_input["command"]:
+        return Deny("Not with --force. Push to a branch instead.")
+    return Allow()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeAlias
+
+from agent_sdk.calls import ToolCall, ToolResult
+from agent_sdk.config import RememberScope, not_available_yet
+from agent_sdk.errors import OptionsError
+from agent_sdk.values import copied_object
+
+Behavior: TypeAlias = Literal["allow", "ask", "deny", "defer"]
+Words: TypeAlias = str | Sequence[Mapping[str, Any]]
+
+
+def _check_words(words: object, where: str) -> None:
+    """Text, or text and image blocks. Raises OptionsError naming the place."""
+    if isinstance(words, str):
+        return
+    blocks = words if isinstance(words, list | tuple) else ()
+    if not blocks or not all(isinstance(block, Mapping) and block.get("type") in ("text", "image") for block in blocks):
+        raise OptionsError(f"{where} is a str or a list of text and image blocks, got {words!r}", option=where)
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Yes, this call may run.
+
+    `updated_input` replaces the whole input; `None` leaves it as it was shown. The new input is validated and tried on
+    the deny rules again. `note` is told to the model inside the call's result; `by` names who said yes, for the trace.
+    `remember` and `updated_permissions` are not available yet.
+
+    Raises OptionsError for values of the wrong type.
+    """
+
+    updated_input: Mapping[str, Any] | None = None
+    _: KW_ONLY
+    updated_permissions: Sequence[PermissionUpdate] | None = None
+    remember: RememberScope | None = None
+    note: Words | None = None
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.updated_input is not None:
+            try:
+                copied_object(self.updated_input)
+            except TypeError as error:
+                raise OptionsError(f"Allow(updated_input=...): {error}", option="updated_input") from None
+        if self.note is not None:
+            _check_words(self.note, "Allow(note=...)")
+        if self.by is not None and not isinstance(self.by, str):
+            raise OptionsError(f"Allow(by=...) is a str, got {self.by!r}", option="by")
+        if self.remember is not None:
+            raise not_available_yet("Allow(remember=...)")
+        if self.updated_permissions is not None:
+            raise not_available_yet("Allow(updated_permissions=...)")
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """No. `message` is what the model reads, word for word: say what to do instead and the run goes on with that.
+
+    `interrupt=True` also stops the turn: nothing that has not started starts, and the model is not asked again.
+
+    Raises OptionsError for values of the wrong type.
+    """
+
+    message: Words = ""
+    _: KW_ONLY
+    interrupt: bool = False
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_words(self.message, "Deny(message=...)")
+        if not isinstance(self.interrupt, bool):
+            raise OptionsError(f"Deny(interrupt=...) is True or False, got {self.interrupt!r}", option="interrupt")
+        if self.by is not None and not isinstance(self.by, str):
+            raise OptionsError(f"Deny(by=...) is a str, got {self.by!r}", option="by")
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Not now: the run ends, the call is parked, and whoever resumes the session brings the answer.
+
+    `expires_in` (seconds, or a timedelta) is how long an answer is still taken; `None` = for ever.
+
+    Raises OptionsError for values of the wrong type.
+    """
+
+    reason: str = ""
+    _: KW_ONLY
+    expires_in: timedelta | float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str):
+            raise OptionsError(f"Defer(reason=...) is a str, got {self.reason!r}", option="reason")
+        span = self.expires_in
+        if span is None:
+            return
+        if isinstance(span, bool) or not isinstance(span, int | float | timedelta):
+            raise OptionsError(f"Defer(expires_in=...) is seconds or a timedelta, got {span!r}", option="expires_in")
+        object.__setattr__(self, "expires_in", span if isinstance(span, timedelta) else timedelta(seconds=span))
+
+    @property
+    def lifetime(self) -> timedelta | None:
+        """`expires_in` as a timedelta."""
+        span = self.expires_in
+        return span if span is None or isinstance(span, timedelta) else timedelta(seconds=span)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A person must speak. For hooks only: from a callback, which is that person, it is an unknown value."""
+
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str):
+            raise OptionsError(f"Ask(reason=...) is a str, got {self.reason!r}", option="reason")
+
+
+Settled: TypeAlias = Allow | Deny | Defer
+Opinion: TypeAlias = Allow | Deny | Defer | Ask
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRule:
+    """A rule in its two parts: `Tool(specifier)`; `specifier=None` is the whole tool."""
+
+    tool: str
+    specifier: str | None = None
+
+    def __str__(self) -> str:
+        return self.tool if self.specifier is None else f"{self.tool}({self.specifier})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionUpdate:
+    """A change of the rules, mode or directories that an answer asks for. Suggested from the remembering release on."""
+
+    type: str
+    destination: str = "session"
+    rules: tuple[PermissionRule, ...] = ()
+    behavior: Literal["allow", "ask", "deny"] | None = None
+    rung: int = 0
+    covers: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considered:
+    """One step of a trace: who was asked, what it said, and how long that took.
+
+    `step` names the step of the order (`hook`, `deny_rules`, `ask_rules`, `interaction`, `mode`, `allow_rules`,
+    `reads`, `permission_request`, `callback`, `before_run`, …); `said` is `None` when it had no opinion; `by` is the
+    hook, rule, mode or callback; `where` is file and position of a rule; `took_us` is microseconds.
+    """
+
+    step: str
+    said: Behavior | None = None
+    by: str = ""
+    where: str | None = None
+    note: str = ""
+    took_us: int = 0
+
+    def __str__(self) -> str:
+        said = self.said or "no opinion"
+        name = f" {self.by}" if self.by else ""
+        place = f" ({self.where})" if self.where else ""
+        note = f": {self.note}" if self.note else ""
+        return f"{self.step}{name}{place} → {said}{note}"
+
+
+Trace: TypeAlias = tuple[Considered, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of a call, and why. The same type for a live run, a dry run and the session log.
+
+    `behavior` is `ask` only in a dry run (`PermissionPolicy.evaluate`): a live run settles every call. `call` holds
+    the very input that was judged and may run. `by` is the step that decided, `rule` the rule's text if it was one.
+    `decision` is the value that was given or stands for it; `fix` says what would have changed the outcome. `result`,
+    when set, is what the model reads instead of running the tool. `state` is the state of the file that a person was
+    shown (`tools/state.py`), when the approval is bound to one.
+    """
+
+    behavior: Behavior
+    call: ToolCall
+    decision: Opinion
+    by: str
+    reason: str = ""
+    rule: str | None = None
+    trace: Trace = ()
+    fix: str = ""
+    result: ToolResult | None = None
+    state: str | None = None
+
+    @property
+    def by_person(self) -> bool:
+        """True when a person, or a PermissionRequest hook in their place, gave this answer for this very input."""
+        return self.by in ("callback", "permission_request", "answer")
+
+    def explain(self) -> str:
+        """The whole story, one line per step, for people."""
+        lines = [f"{self.call.tool}: {self.behavior} (decided by {self.by}{f': {self.rule}' if self.rule else ''})"]
+        if self.reason:
+            lines.append(f"  reason: {self.reason}")
+        lines += [f"  {number}. {step}" for number, step in enumerate(self.trace, 1)]
+        if self.fix:
+            lines.append(f"  what would change it: {self.fix}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionContext:
+    """What a callback knows beside the tool's name and input.
+
+    `trace` tells why it is asked; `deadline` is when `approval_timeout` cancels it (`None` = never); `recheck()` judges
+    the call again under the rules of this moment and returns a `Verdict`: `ask` means that the answer is still needed.
+    `assistant_text` is what the model wrote in the same message. `agent_path` is empty for the main agent.
+    """
+
+    tool_use_id: str
+    session_id: str
+    suggestions: Sequence[PermissionUpdate] = ()
+    agent_id: str | None = None
+    agent_type: str | None = None
+    agent_path: tuple[str, ...] = ()
+    blocked_path: str | None = None
+    decision_reason: str | None = None
+    decision_reason_type: str | None = None
+    matched_rule: str | None = None
+    title: str | None = None
+    display_name: str | None = None
+    description: str | None = None
+    requires_user_interaction: bool = False
+    assistant_text: str = ""
+    trace: Trace = ()
+    deadline: datetime | None = None
+    cwd: str = ""
+    _recheck: Callable[[], Verdict] | None = field(default=None, repr=False, compare=False)
+
+    def recheck(self) -> Verdict:
+        """Judge the call again under the rules in force now. Raises OptionsError outside of a run."""
+        if self._recheck is None:
+            raise OptionsError("recheck() works only on the context that a run hands to can_use_tool")
+        return self._recheck()
+
+
+CanUseTool: TypeAlias = Callable[[str, dict[str, Any], PermissionContext], Awaitable[Allow | Deny | Defer]]

@@ -1,0 +1,46 @@
+"""JSON values, and the few things that every room does with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, cast
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = Mapping[str, Json]
+
+
+def copied(value: Json) -> Json:
+    """A deep copy of a JSON value: mappings become `dict`, sequences become `list`.
+
+    Raises TypeError, naming the type, when something inside is not JSON.
+    """
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"JSON object keys are strings, got {key!r}")
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [copied(item) for item in value]
+    raise TypeError(f"not a JSON value: {type(value).__name__}")
+
+
+def copied_object(value: Mapping[str, Json]) -> dict[str, Json]:
+    """`copied` for an object. Raises TypeError when it is not a mapping or holds something that is not JSON."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected a JSON object, got {type(value).__name__}")
+    return cast("dict[str, Json]", copied(value))
+
+
+def to_text(value: Json) -> str:
+    """Compact JSON text, escaped to ASCII so that it can be stored anywhere, keys in the order they came."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def digest(value: Json) -> str:
+    """A SHA-256 over the value with sorted keys: equal values have equal digests, whatever their key order."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
