@@ -82,7 +82,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
-    """A prompt, or the results of a turn. `tool_use_result` is the value behind an answered question, if there is one."""
+    """A prompt, or the results of a turn. `tool_use_result` is the value behind an answered question."""
 
     content: str | Sequence[ContentBlock]
     uuid: str | None = None
