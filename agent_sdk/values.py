@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TypeAlias, cast
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -16,7 +17,11 @@ def copied(value: Json) -> Json:
 
     Raises TypeError, naming the type, when something inside is not JSON.
     """
-    if value is None or isinstance(value, str | bool | int | float):
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise TypeError(f"not a JSON number: {value}")
         return value
     if isinstance(value, Mapping):
         for key in value:
@@ -32,7 +37,10 @@ def copied_object(value: Mapping[str, Json]) -> dict[str, Json]:
     """`copied` for an object. Raises TypeError when it is not a mapping or holds something that is not JSON."""
     if not isinstance(value, Mapping):
         raise TypeError(f"expected a JSON object, got {type(value).__name__}")
-    return cast("dict[str, Json]", copied(value))
+    try:
+        return cast("dict[str, Json]", copied(value))
+    except RecursionError:
+        raise TypeError("the value is nested too deeply, or holds itself") from None
 
 
 def to_text(value: Json) -> str:

@@ -1,0 +1,43 @@
+"""Is this a function that we may await with so many arguments? Asked once, when options are built."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+
+from agent_sdk.errors import OptionsError
+
+
+def check_async_callable(value: object, *, what: str, signature: str, arguments: int) -> None:
+    """Refuse anything but an async callable that takes `arguments` positional arguments.
+
+    Accepted: `async def`, an object whose `__call__` is one, `functools.partial` of these. `signature` is shown in the
+    error as what to write. Raises OptionsError.
+    """
+    if not callable(value):
+        raise OptionsError(f"{what} is not callable: got {value!r}. Write: {signature}", option=what)
+    if not _is_async(value):
+        raise OptionsError(f"{what} ({name_of(value)}) must be async. Write: {signature}", option=what)
+    try:
+        inspect.signature(value).bind(*(None for _ in range(arguments)))
+    except TypeError as error:
+        raise OptionsError(
+            f"{what} ({name_of(value)}) must take {arguments} positional arguments ({error}). Write: {signature}",
+            option=what,
+        ) from None
+
+
+def name_of(value: object) -> str:
+    """How a callable is called in traces and messages."""
+    if isinstance(value, functools.partial):
+        return name_of(value.func)
+    if inspect.isroutine(value):
+        return str(value.__qualname__)
+    return type(value).__qualname__
+
+
+def _is_async(value: Callable[..., object]) -> bool:
+    while isinstance(value, functools.partial):
+        value = value.func
+    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)
