@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.decisions import Allow, Deny
-from agent_sdk.values import JsonObject
+from agent_sdk.errors import DeferralError
+from agent_sdk.values import JsonObject, to_text
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970 of an aware datetime, exact. Raises TypeError for a naive one."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(micros_: int) -> datetime:
+    """The datetime (UTC) of so many microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=micros_)
+
 
 Entry: TypeAlias = JsonObject
 """One line of a transcript: `{"type", "uuid", "timestamp", …}`; `uuid` is unique within its key, so that storing an
@@ -50,12 +64,19 @@ class SettledCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was answered to a parked call: a decision, or a result from outside that stands for running the tool."""
+    """What was answered to a parked call: a decision, or a result from outside that stands for running the tool.
+
+    `at` is set by the store. Raises DeferralError unless exactly one of `decision` and `result` is given.
+    """
 
     decision: Allow | Deny | None = None
     result: ToolResult | None = None
     by: str | None = None
     at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if (self.decision is None) == (self.result is None):
+            raise DeferralError("an answer is a decision or a result: give exactly one of them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +84,9 @@ class PendingApproval:
     """A parked call, with all that a person needs to answer it.
 
     `tool_input` is the input as it would run, `original_input` the model's. `digest` binds an answer to what was shown.
-    `answer` is set once one was accepted and not yet used.
+    `created_at` and `expires_at` are aware datetimes by the store's clock (`DeferralStore.now`). A call that is asked
+    anew gets a new `created_at`: an answer to the older approval does not count for it. `input_schema` is the tool's,
+    so that edits can be checked where the tool is not at hand. `answer` is set once one was accepted and not yet used.
     """
 
     session_id: str
@@ -82,7 +105,14 @@ class PendingApproval:
     expires_at: datetime | None = None
     state: str | None = None
     trace: Sequence[JsonObject] = ()
+    input_schema: JsonObject | None = None
     answer: Answer | None = None
+
+    @property
+    def cursor(self) -> str:
+        """The place of this approval in a listing, for `DeferralStore.pending(after=...)`. Opaque."""
+        place = [micros(self.created_at), self.session_id, list(self.agent_path), self.message_uuid, self.tool_use_id]
+        return to_text(place)
 
     @property
     def key(self) -> CallKey:
@@ -117,9 +147,14 @@ Begun: TypeAlias = Run | Done | Unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTurn:
-    """What a store knows of the turn that is still open: settled calls, parked ones, and the journal's rows."""
+    """What a store knows of a session's open turns (one, and one more for every sub-agent in the middle of its own).
+
+    `started` names the calls that were begun and have no result: their outcome is unknown. `done` holds those with a
+    result. `effective` has the input that was begun with, for both.
+    """
 
     settled: Mapping[CallKey, SettledCall] = field(default_factory=dict)
     pending: Mapping[CallKey, PendingApproval] = field(default_factory=dict)
     done: Mapping[CallKey, ToolResult] = field(default_factory=dict)
     started: frozenset[CallKey] = frozenset()
+    effective: Mapping[CallKey, JsonObject] = field(default_factory=dict)

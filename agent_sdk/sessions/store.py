@@ -6,7 +6,7 @@ One object may be all of them (`InMemoryStore` is). Every method may be called f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NotRequired, Protocol, TypedDict, runtime_checkable
 
 from agent_sdk.calls import CallKey, ToolResult
@@ -60,7 +60,19 @@ class SessionStore(Protocol):
 
 @runtime_checkable
 class DeferralStore(Protocol):
-    """Claims and parked calls. Times are the store's clock. What a stale claim asks for is refused."""
+    """Claims and parked calls. Times are the store's clock. What a stale claim asks for is refused.
+
+    A claim is stale once another one was taken, it was released, or the session was deleted. One whose lease is over
+    but which nobody took is still good, and can be renewed.
+    """
+
+    async def now(self) -> datetime:
+        """The store's clock (aware): what `created_at` and `expires_at` of an approval are counted by."""
+        ...
+
+    async def projects(self, session_id: str | None = None) -> list[str]:
+        """The project keys that have transcripts; with `session_id` those that have this session."""
+        ...
 
     async def claim(self, session_id: str, owner: str, lease: timedelta) -> Claim:
         """Take the right to run a session, known or new. Raises SessionBusyError while another claim is good."""
@@ -92,32 +104,43 @@ class DeferralStore(Protocol):
         settled: Sequence[SettledCall],
         pending: Sequence[PendingApproval],
     ) -> None:
-        """Store transcript tail, verdicts and parked calls in one transaction. Replaces what the turn had stored.
+        """Store transcript tail, verdicts and parked calls in one transaction.
 
-        Raises SessionBusyError when the claim is stale.
+        Replaces the verdicts and parked calls of the turns (the assistant messages) that `settled` and `pending` name;
+        a parked call that is not named again is closed. An answer that came in meanwhile stays with its call as long
+        as `digest`, `state` and `created_at` are the stored ones. Raises SessionBusyError when the claim is stale.
         """
         ...
 
     async def open_turn(self, session_id: str) -> OpenTurn:
-        """All that is stored of the session's open turn; empty when there is none."""
+        """All that is stored of the session's open turns, expired and answered approvals too; empty when none."""
         ...
 
     async def pending(
         self, session_id: str | None = None, *, after: str | None = None, limit: int = 100
     ) -> list[PendingApproval]:
-        """Parked calls that still wait for an answer, oldest first, one page. `after` is the last page's last cursor
-        `session_id/tool_use_id`."""
+        """Parked calls that still wait for an answer, oldest first, one page.
+
+        `after` is the `cursor` of the last page's last approval. Raises SessionError for any other text.
+        """
+        ...
+
+    async def parked(self, session_id: str, tool_use_id: str) -> list[CallKey]:
+        """Every call of the session that was ever parked under this id, oldest first, closed ones too."""
         ...
 
     async def answer(self, key: CallKey, answer: Answer, *, digest: str | None = None) -> bool:
-        """Store the first valid answer: True. A second one, or one for an expired or superseded call: False.
+        """Store the first valid answer: True. A second one, or one for an expired or closed call: False.
 
         Raises DeferralError for a call that was never parked, and for a `digest` that is not the parked one's.
         """
         ...
 
-    async def wait(self, session_id: str, timeout: timedelta) -> bool:
-        """Wait until an answer for the session comes in: True; or until the time is over: False."""
+    async def wait(self, session_id: str, timeout: timedelta, *, seen: int = 0) -> bool:
+        """Wait until the session's open calls hold more than `seen` answers: True; or until the time is over: False.
+
+        `seen` is how many the caller knows already (from `open_turn`), so that none is missed in between.
+        """
         ...
 
 
@@ -131,14 +154,22 @@ class Journal(Protocol):
         """Mark a call as started, durably, before its tool runs; `settled` verdicts are stored with it.
 
         `Run`: go. `Done`: it ran before. `Unknown`: it was started before and never finished. Raises SessionBusyError
-        when the claim is stale.
+        when the claim is stale, SessionError when the call's turn is closed.
         """
         ...
 
     async def restart_call(self, claim: Claim, key: CallKey) -> None:
-        """Allow an unknown call to be begun once more: its tool is idempotent, or a person said so."""
+        """Allow an unknown call to be begun once more: its tool is idempotent, or a person said so.
+
+        Leaves a call alone that has a result by now, so that `begin_call` tells it. Raises SessionBusyError when the
+        claim is stale.
+        """
         ...
 
     async def end_call(self, claim: Claim, key: CallKey, result: ToolResult) -> None:
-        """Store the result. A stale claim is accepted as long as the call is started and not finished."""
+        """Store the result of a started call; the first one stays.
+
+        A stale claim is accepted while the call that it began itself is unknown, and ignored otherwise. Raises
+        SessionError when a good claim ends a call that was never begun.
+        """
         ...
