@@ -201,14 +201,11 @@ def read_json(text: str) -> Json:
 
 def _deeper_than(value: Json, depth: int) -> bool:
     level: list[Json] = [value]
-    for _ in range(depth + 1):
+    for _ in range(depth):
         inner: list[Json] = []
         for item in level:
-            if isinstance(item, Mapping):
-                inner.extend(item.values())
-            elif isinstance(item, list):
-                inner.extend(item)
-        level = inner
+            inner.extend(item.values() if isinstance(item, Mapping) else cast("list[Json]", item))
+        level = [item for item in inner if isinstance(item, Mapping | list)]
         if not level:
             return False
     return True
