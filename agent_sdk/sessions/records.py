@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.decisions import Allow, Deny
 from agent_sdk.errors import DeferralError
-from agent_sdk.values import JsonObject, to_text
+from agent_sdk.values import Json, JsonObject, to_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -111,7 +111,13 @@ class PendingApproval:
     @property
     def cursor(self) -> str:
         """The place of this approval in a listing, for `DeferralStore.pending(after=...)`. Opaque."""
-        place = [micros(self.created_at), self.session_id, list(self.agent_path), self.message_uuid, self.tool_use_id]
+        place: list[Json] = [
+            micros(self.created_at),
+            self.session_id,
+            list(self.agent_path),
+            self.message_uuid,
+            self.tool_use_id,
+        ]
         return to_text(place)
 
     @property
