@@ -17,6 +17,7 @@ from agent_sdk.terminal.draw import card_lines, is_cut, who_lines, why_lines
 from agent_sdk.terminal.lines import LineReader
 from agent_sdk.terminal.menu import LONG_MENU, MENU, Asking, ask_about_call
 from agent_sdk.terminal.questions import ask_questions
+from agent_sdk.values import JsonObject
 
 
 class TerminalApprover:
@@ -69,11 +70,11 @@ class TerminalApprover:
         return f" ({waiting} more waiting)" if waiting else ""
 
 
-def _card(tool_name: str, tool_input: dict[str, Any], cwd: str) -> Card:
+def _card(tool_name: str, tool_input: JsonObject, cwd: str) -> Card:
     return render_call(tool_name, tool_input, cwd=cwd or ".")
 
 
-def _questions(tool_name: str, tool_input: dict[str, Any], card: Card) -> tuple[Sequence[Question], Questions] | None:
+def _questions(tool_name: str, tool_input: JsonObject, card: Card) -> tuple[Sequence[Question], Questions] | None:
     """The questions to ask and how they are shown; `None` for every other tool, and for a card that has none."""
     if tool_name != "AskUserQuestion":
         return None
