@@ -95,7 +95,7 @@ def _accept(current: JsonObject, update: JsonObject) -> JsonObject:
     for name in update:
         if name not in ("questions", "metadata", *PERSONS_PART):
             raise ValueError(
-                f"AskUserQuestion takes back answers, annotations and response beside its questions; got {quoted(name)}"
+                f"AskUserQuestion takes back answers, annotations and response beside its questions; got {quoted(str(name))}"
             )
     given = read_answers(parse_input(current), update).given()
     asked = {name: value for name, value in current.items() if name not in PERSONS_PART}
