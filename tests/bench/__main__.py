@@ -34,6 +34,7 @@ def table(title: str, rows: Sequence[Row]) -> None:
 def main() -> None:
     """Measure and print. Peers that are not installed are named as such."""
     quick = "--quick" in sys.argv
+    table("The machine at this moment", [yardstick()])
     table(
         "A: one session in memory, n approved tool calls in a row",
         [row_a(n) for n in ((50,) if quick else (50, 200, 800))],
