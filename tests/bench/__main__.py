@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import anyio
 
-from tests.bench.rows import Row, bare_loop, imports, row_a, verdicts
+from tests.bench.rows import Row, bare_loop, imports, row_a, verdicts, yardstick
 
 STATEMENTS = (
     "import agent_sdk",
