@@ -21,6 +21,7 @@ from agent_sdk.loop import Progress, run
 from agent_sdk.messages import Message, SystemMessage
 from agent_sdk.models.anthropic import AnthropicModel
 from agent_sdk.models.base import Model
+from agent_sdk.models.prices import price_of
 from agent_sdk.options import AgentOptions
 from agent_sdk.prompts import admit_prompt
 from agent_sdk.resume import reenter
@@ -170,6 +171,11 @@ class Conversation:
         """Use another model. Raises OptionsError for anything but a name or a Model."""
         if not isinstance(model, str | Model):
             raise OptionsError(f"model is a name or a Model, got {model!r:.80}", option="model")
+        name = model if isinstance(model, str) else model.name
+        if self.options.max_budget_usd is not None and price_of(name) is None:
+            raise OptionsError(
+                f"max_budget_usd cannot be kept: no price is known for the model {name!r}", option="model"
+            )
         self.session.settings.model = AnthropicModel(model, self.options.anthropic) if isinstance(model, str) else model
 
 

@@ -353,3 +353,41 @@ async def test_the_client_is_used_inside_its_block() -> None:
         with pytest.raises(OptionsError, match="empty"):
             await client.query(" ")
         await client.interrupt()
+
+
+@pytest.mark.anyio
+async def test_what_a_hook_said_of_a_parked_turn_is_no_prompt() -> None:
+    """The parked calls stay parked; the words follow their results."""
+    ran = Ran()
+
+    async def hook(*_: Any) -> Any:
+        return {"hookSpecificOutput": {"additionalContext": "be careful"}}
+
+    async def later(*_: Any) -> Defer:
+        return Defer()
+
+    hooks = {"PreToolUse": [HookMatcher(hooks=[hook])]}
+    async with talk([[use("save", "a")], "bye"], tools=[ran.tool("save")], can_use_tool=later, hooks=hooks) as it:
+        await it.client.query("go")
+        assert (await it.response()).terminal_reason == "tool_deferred"
+        for _ in range(20):
+            await anyio.lowlevel.checkpoint()
+        assert [approval.tool_use_id for approval in await it.store.pending()] == ["a"]
+        await it.client.resume({"a": Allow()})
+        assert (await it.response()).result == "bye"
+        assert "be careful" in str(it.model.requests[-1]["messages"][-1])
+    assert len(ran.calls) == 1
+
+
+@pytest.mark.anyio
+async def test_another_model_must_keep_the_budget_too() -> None:
+    """A model without a known price is refused where a budget must be kept."""
+    model = ScriptedModel(["hi", "hello"], name="claude-opus-4-8")
+    async with talk(model, max_budget_usd=5.0) as it:
+        with pytest.raises(OptionsError, match="no price is known"):
+            await it.client.set_model(ScriptedModel([], name="house-model"))
+        with pytest.raises(OptionsError, match="a name or a Model"):
+            await it.client.set_model(5)  # type: ignore[arg-type]
+        await it.client.set_model(ScriptedModel(["other"], name="claude-opus-4-7"))
+        await it.client.query("go")
+        assert (await it.response()).result == "other"
