@@ -15,7 +15,7 @@ from agent_sdk.apart import apart
 from agent_sdk.callables import shown_as
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.decisions import Allow, Deny, Verdict
-from agent_sdk.errors import SessionError, ToolError
+from agent_sdk.errors import ToolError
 from agent_sdk.history import text_of
 from agent_sdk.hooks.hear import hear_event
 from agent_sdk.messages import DeferredToolUse
@@ -66,7 +66,7 @@ class Turn:
         self.exhausted: str | None = None
         self._disk_touched = False
         self._bound: dict[str, str] = {}
-        self._failure: SessionError | None = None
+        self._failure: Exception | None = None
         self._new_cwd: dict[int, str] = {}
 
     @classmethod
@@ -120,8 +120,13 @@ class Turn:
         return True
 
     def _open_docket(self, call_id: str, index: int, tool: Tool, said: JsonObject) -> None:
-        tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
-        if (problem := tool.check(tidied)) is not None:
+        try:
+            tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
+        except Exception as error:
+            log.error("the tool %s cannot prepare its input", tool.name, exc_info=error)
+            self.results[call_id] = _error(f"The input of {tool.name} could not be read.")
+            return
+        if (problem := tool.fault_in(tidied)) is not None:
             self.results[call_id] = _error(problem)
             return
         call = ToolCall(
@@ -266,7 +271,7 @@ class Turn:
 
     async def _run(self, docket: Docket) -> None:
         """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
-        if self.stop is not None or self.aborted or self.session.interrupt.requested:
+        if self.stop is not None or self.aborted or self._failure is not None or self.session.interrupt.requested:
             return
         try:
             if not await self._still_approved(docket) or docket.verdict is None:
@@ -277,7 +282,7 @@ class Turn:
                 self.results[docket.call.id] = verdict.result
                 return
             await self._begin_and_run(docket, verdict)
-        except SessionError as error:
+        except Exception as error:  # of the store: nothing more is started
             self._failure = self._failure or error
 
     async def _still_approved(self, docket: Docket) -> bool:

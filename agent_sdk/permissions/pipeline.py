@@ -222,7 +222,6 @@ class Pipeline:
 def case_of(docket: Docket, snapshot: Snapshot) -> Case:
     """The docket as the judge wants it."""
     heard = docket.heard
-    answered = docket.tool.answered
     return Case(
         call=docket.call,
         original=docket.original,
@@ -231,7 +230,7 @@ def case_of(docket: Docket, snapshot: Snapshot) -> Case:
         heard=heard.said if heard else None,
         heard_by=heard.by if heard else "",
         heard_trace=heard.trace if heard else (),
-        answered=is_question(docket.tool) and answered is not None and answered(docket.call.effective),
+        answered=is_question(docket.tool) and docket.tool.is_answered(docket.call.effective),
     )
 
 
