@@ -14,7 +14,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from agent_sdk.apart import apart
 from agent_sdk.callables import shown_as
 from agent_sdk.calls import ToolCall, ToolResult
-from agent_sdk.decisions import Allow, Deny, Verdict
+from agent_sdk.decisions import Allow, Considered, Deny, Verdict
 from agent_sdk.errors import ToolError
 from agent_sdk.history import text_of
 from agent_sdk.hooks.hear import hear_event
@@ -187,6 +187,22 @@ class Turn:
         self.session.denials.append(
             {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.said, "reason": reason}
         )
+        self._record_refusal(docket, result, reason)
+
+    def _record_refusal(self, docket: Docket, result: ToolResult, reason: str) -> None:
+        """The record tells what became of the call: a yes that was overtaken is no yes any more."""
+        verdict = docket.verdict
+        if verdict is not None and verdict.behavior != "deny":
+            step = Considered(step="turn", said="deny", note=reason)
+            docket.verdict = replace(
+                verdict,
+                behavior="deny",
+                decision=Deny(),
+                by="turn",
+                reason=reason,
+                result=result,
+                trace=(*verdict.trace, step),
+            )
         self._record(docket)
 
     def _record(self, docket: Docket) -> None:
@@ -230,6 +246,8 @@ class Turn:
         for call_id in self.ids:
             if call_id not in self.results and call_id not in deferred:
                 self.results[call_id] = _error(text)
+                if (docket := self.dockets.get(call_id)) is not None:
+                    self._record_refusal(docket, self.results[call_id], text)
 
     def leave_out(self, text: str) -> None:
         """The calls of a message that is not considered: none of them runs."""
@@ -250,10 +268,10 @@ class Turn:
                 continue
             if call_id in self.started:
                 self.results[call_id] = _error(messages.INTERRUPTED_RUNNING)
-            else:
-                self._refuse_unheard(block, text)
+                continue
+            self._refuse_unheard(block, text)
             if docket is not None:
-                self._record(docket)
+                self._record_refusal(docket, self.results[call_id], text)
 
     async def _run_group(self, group: Sequence[Docket]) -> None:
         if len(group) == 1:

@@ -14,6 +14,7 @@ from agent_sdk import (
     Deny,
     HookMatcher,
 )
+from agent_sdk.ledger import session_key
 from agent_sdk.testing import FunctionModel
 from tests.engine.dialogue import Ran, say_yes, use
 from tests.engine.talk import talk, waits
@@ -152,3 +153,18 @@ async def test_a_prompt_sent_before_an_interrupt_is_the_next_run() -> None:
         assert (await it.response()).terminal_reason == "aborted_tools"
         assert (await it.response()).result == "hello"
         assert it.model.requests[-1]["messages"][-1]["content"][-1]["text"] == "do this instead"
+
+
+@pytest.mark.anyio
+async def test_the_record_tells_what_became_of_each_call() -> None:
+    """A yes that was overtaken by an interrupt is stored as a no; what had started stays a yes, stored once."""
+    ran, inside = Ran(), anyio.Event()
+    tools = [ran.tool("save", waits(inside))]
+    async with talk([TURN], tools=tools, can_use_tool=say_yes) as it:
+        await it.client.query("go")
+        await inside.wait()
+        await it.client.interrupt()
+        await it.response()
+        entries = await it.store.load(session_key(it.client.session_id)) or []
+    told = [(e["tool_use_id"], e["behavior"]) for e in entries if e["type"] == "permission"]
+    assert told == [("a", "allow"), ("b", "deny")]
