@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeAlias
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import RememberScope, not_available_yet
 from agent_sdk.errors import OptionsError
+from agent_sdk.updates import PermissionRule as PermissionRule
+from agent_sdk.updates import PermissionUpdate as PermissionUpdate
 from agent_sdk.values import copied_object
 
 Behavior: TypeAlias = Literal["allow", "ask", "deny", "defer"]
@@ -130,29 +132,6 @@ class Ask:
 
 Settled: TypeAlias = Allow | Deny | Defer
 Opinion: TypeAlias = Allow | Deny | Defer | Ask
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionRule:
-    """A rule in its two parts: `Tool(specifier)`; `specifier=None` is the whole tool."""
-
-    tool: str
-    specifier: str | None = None
-
-    def __str__(self) -> str:
-        return self.tool if self.specifier is None else f"{self.tool}({self.specifier})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionUpdate:
-    """A change of the rules, mode or directories that an answer asks for. Suggested from the remembering release on."""
-
-    type: str
-    destination: str = "session"
-    rules: tuple[PermissionRule, ...] = ()
-    behavior: Literal["allow", "ask", "deny"] | None = None
-    rung: int = 0
-    covers: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
