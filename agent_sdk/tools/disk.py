@@ -78,8 +78,8 @@ def write_atomically(path: str, data: bytes, *, expected: str | None) -> bool:
     """Put `data` in the place of the file at `path`, all or nothing; True when the file is new.
 
     Missing folders are made. A link is followed to its target, which may be new; mode and owner of an existing file
-    stay. The data is on the disk before the name points to it. When `expected` is given and is not the file's state
-    right before that, nothing is written.
+    stay (another hard link to it keeps the old content). The data is on the disk before the name points to it. When
+    `expected` is given and is not the file's state right before that, nothing is written.
 
     Raises ToolError when the state differs, for a target that is no regular file or is write-protected; OSError.
     """

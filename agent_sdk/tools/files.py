@@ -20,6 +20,8 @@ def _write(tool_input: JsonObject, context: ToolContext) -> ToolResult:
     match tool_input:
         case {"file_path": str(file_path), "content": str(content)}:
             path = resolved(file_path, context.cwd)
+            if path.endswith("/"):
+                raise ToolError(f"{path} names a folder, not a file.")
         case _:
             raise ToolError("Write takes file_path and content, both strings.")
     try:
@@ -51,7 +53,7 @@ def _edit(tool_input: JsonObject, context: ToolContext) -> ToolResult:
 def _whole(path: str) -> bytes:
     """The content of a text file. Raises ToolError when it is too large or no text; OSError."""
     with open_regular(path) as file:
-        data = file.read(MAX_EDIT_BYTES + 1)
+        data = file.read(MAX_EDIT_BYTES + 1) or b""
     if len(data) > MAX_EDIT_BYTES:
         raise ToolError(f"{path} is larger than {MAX_EDIT_BYTES // 1_000_000} MB, which Edit does not take.")
     if is_binary(data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -19,6 +20,8 @@ from agent_sdk.tools.environment import scrubbed_environment
 from agent_sdk.tools.output import BoundedOutput
 from agent_sdk.tools.sweep import Traces, end_all, pipe_name
 from agent_sdk.values import JsonObject
+
+_log = logging.getLogger("agent_sdk.tools.bash")
 
 GRACE = 0.25
 """Seconds that output may still come in after the shell ended (`>(tee log)` is not waited for by bash)."""
@@ -75,9 +78,12 @@ async def run_shell(command: str, *, cwd: str, timeout: float, env: JsonObject |
             process = await _start(argument, cwd, environment, pipes)
         try:
             return await _watch(process, traces, pipes, timeout)
+        except BaseException:  # cancelled, as a rule
+            with anyio.CancelScope(shield=True):
+                await _end_all(process, traces)
+            raise
         finally:
             with anyio.move_on_after(_CLEANING_SECONDS, shield=True):
-                await _end_all(process, traces)
                 await process.aclose()
 
 
@@ -104,7 +110,8 @@ async def _watch(process: Process, traces: Traces, pipes: _Pipes, timeout: float
 
 async def _end_all(process: Process, traces: Traces) -> None:
     """Sweep in a thread that no queue of other threads can hold up."""
-    await anyio.to_thread.run_sync(end_all, process.pid, traces, limiter=anyio.CapacityLimiter(1))
+    if not await anyio.to_thread.run_sync(end_all, process.pid, traces, limiter=anyio.CapacityLimiter(1)):
+        _log.warning("processes that a bash command started could not be ended (shell pid %d)", process.pid)
 
 
 async def _collect(descriptor: int, output: BoundedOutput, at_end: anyio.Event) -> None:

@@ -8,6 +8,7 @@ import stat
 
 ABSENT = "absent"
 UNREADABLE = "unreadable"
+_PIECE = 1_048_576
 
 
 def file_state(path: str) -> str:
@@ -31,7 +32,12 @@ def file_state(path: str) -> str:
 def _content(path: str) -> str:
     """The digest of a file's content. It is looked at again once open: it may have become a pipe meanwhile."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    digest = hashlib.sha256()
     with open(descriptor, "rb", buffering=0) as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return "other"
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+        while (data := file.read(_PIECE)) != b"":
+            if data is None:  # a file of the kernel that would make us wait
+                return UNREADABLE
+            digest.update(data)
+    return "sha256:" + digest.hexdigest()

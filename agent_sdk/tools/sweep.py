@@ -6,7 +6,9 @@ it is in the shell's session or group, its environment holds the call's mark, it
 or its parent belongs to the call. Children of the application that have nothing to do with the call have none of these.
 
 Not caught: a process of another user (`sudo`), and one that at the same time leaves the session, loses its parent,
-clears its environment and closes all descriptors; on systems without /proc, everything that calls `setsid`.
+clears its environment and closes all descriptors; on systems without /proc, everything that calls `setsid`. Nothing is
+ended when the application itself is killed. The application is not made a subreaper: that would hand it the orphans of
+all its other children as well, to be reaped by nobody.
 """
 
 from __future__ import annotations
