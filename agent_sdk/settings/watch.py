@@ -87,11 +87,13 @@ class SettingsWatch:
 
     async def after_tool(self) -> bool:
         """The tool has ended: what appeared in the files meanwhile stays out of force. Returns as `refresh`."""
+        changed = False
         try:
             with anyio.CancelScope(shield=True):
-                return await self.refresh()
+                changed = await self.refresh()
         finally:
             self._running -= 1
+        return changed
 
     def saved(self, rules: Iterable[tuple[SettingSource, str]]) -> bool:
         """These allow rules stand in the files because a person wanted it. True when that changes what is in force."""
