@@ -34,17 +34,17 @@ class _Said:
     error: str
 
 
-def tracking(path: str, folder: str) -> Answer:
+def tracking(path: str, folder: str, *, project: str) -> Answer:
     """Is the file at `path` tracked by the repository of `folder`? `path` is relative to it, or absolute.
 
-    `unknown` when git is missing, takes too long, or says anything that is none of the other answers. Never raises.
+    `project` is the working directory: no git program that lies in it is asked. `unknown` when git is missing, takes too long, or says anything that is none of the other answers. Never raises.
     """
-    said = _ask(folder, ["ls-files", "-z", "--full-name", "--", f":(literal,icase){path}"])
+    said = _ask(folder, ["ls-files", "-z", "--full-name", "--", f":(literal,icase){path}"], project)
     if said is None:
         return "unknown"
     if said.code == 0:
         return "tracked" if said.out else "not tracked"
-    if said.error.startswith(_NO_REPOSITORY) and not _repository_above(folder):
+    if said.error.startswith(_NO_REPOSITORY) and not _holders_of_git(folder):
         return "no work tree"
     return "unknown"
 
@@ -75,8 +75,8 @@ def exclude_file(folder: str) -> str | None:
     return exclude if exclude == os.path.join(common, "info", "exclude") else None
 
 
-def _ask(folder: str, words: Sequence[str]) -> _Said | None:
-    program = _git_outside(folder)
+def _ask(folder: str, words: Sequence[str], project: str | None = None) -> _Said | None:
+    program = _git_outside(project or folder)
     if program is None:
         return None
     environment = {name: value for name, value in scrubbed_environment().items() if not name.startswith("GIT_")}
@@ -95,9 +95,10 @@ def _ask(folder: str, words: Sequence[str]) -> _Said | None:
     return _Said(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
 
-def _git_outside(folder: str) -> str | None:
-    """The git program, never one that lies in or below `folder`: a repository could bring its own."""
-    inside = os.path.realpath(folder)
+def _git_outside(project: str) -> str | None:
+    """The git program, never one that lies in the project or in what may be its work tree: it could be its own."""
+    holders = _holders_of_git(project)
+    inside = holders[-1] if holders else os.path.realpath(project)
     places = [
         place
         for place in os.environ.get("PATH", os.defpath).split(os.pathsep)
@@ -106,15 +107,16 @@ def _git_outside(folder: str) -> str | None:
     return shutil.which("git", path=os.pathsep.join(places))
 
 
-def _repository_above(folder: str) -> bool:
-    """True when something named `.git` lies in `folder` or above it, whatever git thinks of it."""
+def _holders_of_git(folder: str) -> list[str]:
+    """`folder` and those above it that hold something named `.git`, whatever git thinks of it; the innermost first."""
+    found = []
     here = os.path.realpath(folder)
     while True:
         if os.path.lexists(os.path.join(here, ".git")):
-            return True
+            found.append(here)
         above = os.path.dirname(here)
         if above == here:
-            return False
+            return found
         here = above
 
 

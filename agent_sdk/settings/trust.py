@@ -16,7 +16,7 @@ def supplied_by_repository(path: str, cwd: str) -> str | None:
     """
     real = os.path.realpath(path)
     for spelled, folder in ((os.path.relpath(path, cwd), cwd), (os.path.basename(real), os.path.dirname(real))):
-        match tracking(spelled, folder):
+        match tracking(spelled, folder, project=cwd):
             case "tracked":
                 return "it is tracked by git"
             case "unknown":

@@ -238,7 +238,7 @@ def test_looking_at_a_hostile_repository_runs_nothing(project: Project, monkeypa
     folder = project.cwd / "bin"
     folder.mkdir()
     script = folder / "git"
-    script.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    script.write_text(f'#!/bin/sh\necho "$0 $*" >>{mark}\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     for hook in ("post-index-change", "fsmonitor-watchman", "pre-commit", "reference-transaction"):
         (folder / hook).symlink_to("git")
@@ -255,7 +255,7 @@ def test_looking_at_a_hostile_repository_runs_nothing(project: Project, monkeypa
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(script))
     assert project.load().untrusted == frozenset()
     assert project.remember("mcp__s__t", {}).receipts[0].failed is None
-    assert not mark.exists()
+    assert not mark.exists(), mark.read_text()
 
 
 def test_git_that_never_answers_is_not_waited_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
