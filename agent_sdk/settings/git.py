@@ -37,7 +37,8 @@ class _Said:
 def tracking(path: str, folder: str, *, project: str) -> Answer:
     """Is the file at `path` tracked by the repository of `folder`? `path` is relative to it, or absolute.
 
-    `project` is the working directory: no git program that lies in it is asked. `unknown` when git is missing, takes too long, or says anything that is none of the other answers. Never raises.
+    `project` is the working directory: no git program that lies in it is asked. `unknown` when git is missing, takes
+    too long, or says anything that is none of the other answers. Never raises.
     """
     said = _ask(folder, ["ls-files", "-z", "--full-name", "--", f":(literal,icase){path}"], project)
     if said is None:
