@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,3 +88,42 @@ class Project:
     def leftovers(self) -> list[str]:
         """Temporary files that should not be there."""
         return [str(path) for path in self.root.rglob("*.tmp")]
+
+
+NOBODY = 65534
+
+
+@contextmanager
+def readable_folder() -> Iterator[Path]:
+    """A temporary folder that other users may enter."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def run_without_root(program: str, *words: str) -> str:
+    """What a Python program prints. From its `drop()` on it runs as a user whom mode bits stop; imports come before."""
+    prelude = f"""
+import os, sys, tempfile
+from agent_sdk.errors import SettingsError
+from agent_sdk.settings.writing import edit_files
+def drop():
+    with tempfile.TemporaryDirectory() as folder:  # whatever is imported late, is imported now
+        edit_files([(folder + "/s.json", lambda document: {{"a": 1}})])
+    if os.getuid() == 0:
+        os.setgid({NOBODY})
+        os.setuid({NOBODY})
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path]), "HOME": "/nonexistent"}
+    done = subprocess.run(
+        [sys.executable, "-c", prelude + program, *words], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def give_away(folder: Path) -> None:
+    """Make a folder and all in it belong to the user of `run_without_root`."""
+    if os.getuid() == 0:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)

@@ -19,6 +19,7 @@ from agent_sdk.settings.changes import changed
 from agent_sdk.settings.writing import edit_files
 from agent_sdk.updates import PermissionRule, PermissionUpdate
 from agent_sdk.values import Json, JsonObject
+from tests.settings.project import give_away, readable_folder, run_without_root
 
 RULE = PermissionRule("Bash", "npm test")
 
@@ -229,33 +230,21 @@ def test_a_planted_link_as_lock_is_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "s.json").exists()
 
 
-def test_folder_that_may_not_be_written(tmp_path: Path) -> None:
-    """A read-only folder is an error that names it; run as another user, for root may write anywhere."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    path = folder / "s.json"
-    path.write_text("{}")
-    path.chmod(0o644)
-    folder.chmod(0o555)
+def test_folder_that_may_not_be_written() -> None:
+    """A read-only folder is an error that names it, and nothing is left in it."""
     program = (
-        "import os, sys\n"
-        "from agent_sdk.errors import SettingsError\n"
-        "from agent_sdk.settings.writing import edit_files\n"
-        "import filelock\n"
-        "os.getuid() or (os.setgid(65534), os.setuid(65534))\n"
+        "drop()\n"
         "try: edit_files([(sys.argv[1], lambda document: {'a': 1})])\n"
         "except SettingsError as error: print(error)\n"
     )
-    for above in (tmp_path, *tmp_path.parents):
-        if above.stat().st_uid == os.getuid() and not above.stat().st_mode & 0o001:
-            above.chmod(above.stat().st_mode | 0o055)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)], env=environment, capture_output=True, text=True, check=False
-    )
-    assert "cannot be written: Permission denied" in done.stdout, done.stderr
-    assert path.read_text() == "{}"
-    assert files_in(folder) == {"s.json"}
+    with readable_folder() as folder:
+        path = folder / "s.json"
+        path.write_text("{}")
+        give_away(folder)
+        folder.chmod(0o555)
+        assert "cannot be written: Permission denied" in run_without_root(program, str(path))
+        assert path.read_text() == "{}"
+        assert files_in(folder) == {"s.json"}
 
 
 # document, update → document, change
