@@ -11,8 +11,9 @@ import anyio
 
 from agent_sdk.calls import ToolCall
 from agent_sdk.config import PermissionMode
-from agent_sdk.decisions import Verdict
+from agent_sdk.decisions import Trace, Verdict
 from agent_sdk.history import History
+from agent_sdk.hooks.events import HOOK_EVENTS
 from agent_sdk.hooks.hear import Scene
 from agent_sdk.interrupt import Interrupt
 from agent_sdk.ledger import Ledger, entry
@@ -27,6 +28,7 @@ from agent_sdk.permissions.pipeline import Pipeline
 from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
 from agent_sdk.rules.files import OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
+from agent_sdk.rules.spelling import absolute
 from agent_sdk.sessions.codec import considered_to_json
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
@@ -91,6 +93,10 @@ class Arrival:
     is_prompt: bool = False
 
 
+# Steps of a trace that are hooks: as the order names them, and the events that are no permission.
+HOOK_STEPS = frozenset({"hook", "permission_request", *HOOK_EVENTS})
+
+
 class Session:
     """The state of one session while this process runs it. Built with `start`; used by loop, turn and resume."""
 
@@ -153,6 +159,13 @@ class Session:
         else:
             self._outbox.append(message)
 
+    def tell_hooks(self, trace: Trace, tool_use_id: str | None = None) -> None:
+        """What each hook said, one message a hook, where the options ask for it."""
+        for step in trace if self.options.include_hook_events else ():
+            if step.step in HOOK_STEPS:
+                data = considered_to_json(step)
+                self.tell("hook_event", **data, tool_use_id=tool_use_id)
+
     def warn(self, text: str) -> None:
         """A warning for the application, once a run."""
         if text not in self.warnings:
@@ -201,12 +214,7 @@ async def target_state(tool: Tool, call: ToolCall) -> str | None:
     path = call.effective.get(tool.writes) if tool.writes is not None else None
     if not isinstance(path, str) or not path or "\0" in path:
         return None
-    return await anyio.to_thread.run_sync(file_state, absolute(path, call.cwd))
-
-
-def absolute(path: str, cwd: str) -> str:
-    """A tool's path argument as an absolute path: only a leading `~/` is expanded."""
-    return os.path.join(cwd, os.path.expanduser(path) if path.startswith("~/") else path)
+    return await anyio.to_thread.run_sync(file_state, absolute(path, call.cwd, OsFiles()))
 
 
 def own_settings(options: AgentOptions) -> Settings:

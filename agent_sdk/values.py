@@ -46,6 +46,15 @@ def copied_object(value: Mapping[str, Json]) -> dict[str, Json]:
         raise TypeError("the value is nested too deeply, or holds itself") from None
 
 
+def is_json(value: object) -> bool:
+    """Whether a value from outside is JSON throughout, and not nested too deeply to be copied."""
+    try:
+        copied(cast("Json", value))
+    except (TypeError, RecursionError):
+        return False
+    return True
+
+
 def to_text(value: Json) -> str:
     """Compact JSON text, escaped to ASCII so that it can be stored anywhere, keys in the order they came."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
@@ -57,7 +66,7 @@ def digest(value: Json) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-class lazy(Generic[Owner, T]):  # noqa: N801  # used like `property`
+class lazy(Generic[Owner, T]):  # used like `property`
     """A property that is worked out when it is first read, and kept.
 
     `functools.cached_property` without its lock (Python 3.11), which costs more than most of what is kept here.

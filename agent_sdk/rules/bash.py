@@ -30,9 +30,12 @@ _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|
 _WORD = r"""((?:[^\s;&|<>()'"`\\]|\\.|'[^']*'|"[^"]*"|\$\()*)"""
 _OUTPUT = re.compile(r">[>|&!]*[ \t]*" + _WORD)
 _INPUT = re.compile(r"(?<!<)<(?!<)[&]*[ \t]*" + _WORD)
+_REDIRECTION = re.compile(r"(?:(?<![^\s;&|()])[0-9]+)?[<>][<>|&!]*[ \t]*" + _WORD)
+_COMMENT = re.compile(r"(?<![^\s;&|()])#[^\n]*")
 _HERE = re.compile(r"<<-?[ \t]*(?:\\|'|\")?([A-Za-z0-9_]+)")
 _UNFINISHED = re.compile(r"(?:\|\||&&|\||[<>]|(?<!\\)\\)\s*$|\|\s+\||^\s*[|&;]|&&\s*[|&;]|;\s*;|\|\s*[;&]")
 _LOOKED_UP = re.compile(r"[$`*?\[~{}]")
+_OTHER_CALLERS = named("find fd time coproc mapfile readarray compgen complete bind trap")
 _GIT_WITH_VALUE = named("-c -C --git-dir --work-tree --namespace --exec-path --config-env --super-prefix")
 
 
@@ -73,9 +76,17 @@ class BashReading:
     loose_output: str | None
 
 
-@lru_cache(maxsize=1024)
 def read_command(command: str) -> BashReading:
-    """Read a command. Never raises; the last 1024 readings are kept."""
+    """Read a command. Never raises; the last readings of commands of a usual length are kept."""
+    return _kept(command) if len(command) <= LONGEST else _read(command)
+
+
+@lru_cache(maxsize=512)
+def _kept(command: str) -> BashReading:
+    return _read(command)
+
+
+def _read(command: str) -> BashReading:
     joined = command.replace("\\\n", "")
     raw_outputs = [target for target in _OUTPUT.findall(joined) if not target.isdigit() and target not in ("", "-")]
     outputs = tuple(dict.fromkeys(_unquoted(target) for target in raw_outputs))
@@ -113,7 +124,7 @@ def _odd(command: str) -> str | None:
         return "a line of the command begins with a backslash"
     if not command.strip():
         return "the command is empty"
-    if len(_OPERATORS.split(command)) > 2 * MOST_PARTS:
+    if sum(operator[0] not in "<>" and not text.isspace() for operator, text in _stretches(command)) > MOST_PARTS:
         return f"the command has more than {MOST_PARTS} parts"
     if command.endswith("\\") or _UNFINISHED.search(command) or not _balanced(command):
         return "the command cannot be parsed"
@@ -150,21 +161,35 @@ def _balanced(command: str) -> bool:
 
 def _unknown(joined: str) -> str | None:
     """Why a denied command could hide behind a name that only the shell knows."""
+    if "`" in joined:
+        return "the command holds backticks"
     calls_others = False
-    for stretch in _OPERATORS.split(joined):
+    for operator, stretch in _stretches(joined):
         words = stretch.split()
+        if (operator[-1:] in "<>" or (words and _ASSIGNMENT.match(words[0]))) and _LOOKED_UP.search(stretch):
+            return f"it cannot be told which word of {stretch.strip()!r} is the name of a command"
         while words and (words[0] in RESERVED or _ASSIGNMENT.match(words[0]) or words[0].isdigit()):
             words.pop(0)
         if words and (_LOOKED_UP.search(words[0]) or not words[0].isascii()):
             return f"the name of the command {words[0]!r} is not static"
-        for word in words:
+        for word in stretch.split():
             base = folded(re.sub(r"['\"\\]", "", word).rpartition("/")[2])
             if base in SHELLS or base in ("eval", "source", "."):
                 return f"{base} may run anything"
-            calls_others = calls_others or base in WRAPPERS or base in ("find", "fd")
+            calls_others = calls_others or base in WRAPPERS or base in _OTHER_CALLERS
     if calls_others and _LOOKED_UP.search(joined.replace("{}", "")):
         return "a command that runs its operands is given words that are not static"
     return None
+
+
+def _stretches(joined: str) -> Iterator[tuple[str, str]]:
+    """The texts between operators, each with the operator before it."""
+    here = 0
+    operator = ";"
+    for found in _OPERATORS.finditer(joined):
+        yield operator, joined[here : found.start()]
+        operator, here = found[0], found.end()
+    yield operator, joined[here:]
 
 
 def _parts(joined: str) -> Iterator[Part]:
@@ -188,6 +213,9 @@ def _readings(joined: str) -> Iterable[str]:
     found = []
     for one in dict.fromkeys((text, decoded)):
         found.append(re.sub(r"['\"\\${}]", "", _SIMPLE_EXPANSION.sub("", one)))
+        if _REDIRECTION.search(one) or "#" in one:
+            quiet = _COMMENT.sub("", _REDIRECTION.sub(" ", one))
+            found.append(re.sub(r"['\"\\${}]", "", _SIMPLE_EXPANSION.sub("", quiet)))
         cut = re.sub(r"\$\{[A-Za-z_0-9]+:?[-+=?]", "\n", one)
         found.append(re.sub(r"['\"\\${}=,]", " ", _SIMPLE_EXPANSION.sub("", cut)))
     return dict.fromkeys(found)

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from agent_sdk.rules.files import FileView, native_to_slashes
+from agent_sdk.rules.files import FileView, OsFiles, native_to_slashes
 from agent_sdk.rules.globs import Token, fits, fold, literal, matches, pieces_of, tokens
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.spelling import Parts, Spelled, folded, joined, parts, same_case
@@ -76,8 +76,9 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
 class PathPattern:
     """The pattern of one rule. `segments` lie below the anchor; `folder`: written with a slash at the end.
 
-    `lead` are its leading literal names (deny and ask only): a link among them is followed. `low` are the segments for
-    folded names (deny and ask), or for names on a volume that ignores case (allow).
+    `lead` are its leading literal names (deny and ask only): a link among them is followed, and `below_lead` is the
+    first segment behind them. `low` are the segments for folded names (deny and ask), or for names on a volume that
+    ignores case (allow).
     """
 
     rule: Rule
@@ -87,6 +88,7 @@ class PathPattern:
     low: Segments
     folder: bool
     lead: Parts
+    below_lead: int
 
 
 def compile_pattern(rule: Rule) -> PathPattern:
@@ -102,14 +104,10 @@ def compile_pattern(rule: Rule) -> PathPattern:
     folder = rest.endswith("/")
     loose = anchor == "cwd" and not text.startswith("./")
     segments = [DEEP if name == "**" else _segment(tokens(name)) for name in names]
-    lead: list[str] = []
-    if loose and _any_depth(names, wide, folder):
+    lead = _lead(segments) if wide else ()
+    floating = loose and _any_depth(names, wide, folder)
+    if floating:
         segments.insert(0, DEEP)
-    elif wide:
-        for segment in segments:
-            if segment is None or segment.text is None:
-                break
-            lead.append(segment.text)
     if not wide and (folder or (segments and segments[-1] is DEEP)):
         segments += [DEEP, ANY_NAME]
     if wide and not folder:
@@ -121,8 +119,19 @@ def compile_pattern(rule: Rule) -> PathPattern:
         segments=tuple(segments),
         low=_lowered(segments, folded if wide else same_case),
         folder=folder and wide,
-        lead=tuple(lead),
+        lead=lead,
+        below_lead=len(lead) + floating,
     )
+
+
+def _lead(segments: Sequence[Segment | None]) -> Parts:
+    """The leading names of which there is only one."""
+    names: list[str] = []
+    for segment in segments:
+        if segment is None or segment.text is None:
+            break
+        names.append(segment.text)
+    return tuple(names)
 
 
 def _anchor(text: str) -> tuple[Anchor, str]:
@@ -146,17 +155,21 @@ def _lowered(segments: Sequence[Segment | None], how: Callable[[str], str]) -> S
     return tuple(segment and _segment(fold(segment.tokens, how)) for segment in segments)
 
 
-@dataclass(frozen=True)
 class Ground:
-    """The folders that anchors stand for, each in every spelling that links give it. One for each call."""
+    """The folders that anchors stand for, each in every spelling that links give it. One for each call.
 
-    cwd: str
-    additional: tuple[str, ...]
-    files: FileView
+    `root` is where the session began: relative rules are anchored there, wherever a `cd` has led since. What it saw of
+    the disk is kept as long as it lives.
+    """
 
-    @cached_property
-    def _known(self) -> dict[str, tuple[Parts, ...]]:
-        return {}
+    def __init__(self, cwd: str, additional: tuple[str, ...], disk: FileView, *, root: str = "") -> None:
+        self.cwd = cwd
+        self.root = root or cwd
+        self.additional = additional
+        self.disk = disk
+        self.files = disk.glance() if isinstance(disk, OsFiles) else disk
+        self._known: dict[str, tuple[Parts, ...]] = {}
+        self._links: dict[str, tuple[Parts, ...]] = {}
 
     def spellings(self, folder: str) -> tuple[Parts, ...]:
         """All names of an absolute folder."""
@@ -169,14 +182,22 @@ class Ground:
 
     def links(self, path: str) -> tuple[Parts, ...]:
         """Where links lead from `path`; empty when there are none or they lead nowhere."""
-        try:
-            return tuple(parts(hop) for hop in self.files.hops(path))
-        except (OSError, ValueError):
-            return ()
+        found = self._links.get(path)
+        if found is None:
+            try:
+                found = tuple(parts(hop) for hop in self.files.hops(path))
+            except (OSError, ValueError):
+                found = ()
+            self._links[path] = found
+        return found
 
     def same_place(self, other: Ground) -> bool:
         """True when both stand on the same folders of the same disk."""
-        return self.files is other.files and (self.cwd, self.additional) == (other.cwd, other.additional)
+        return self.disk is other.disk and (self.cwd, self.root, self.additional) == (
+            other.cwd,
+            other.root,
+            other.additional,
+        )
 
     def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
         """What the anchor of `pattern` stands for."""
@@ -188,16 +209,14 @@ class Ground:
             case "source":
                 return self.spellings(pattern.rule.source.root)
             case "cwd":
-                found = self.spellings(self.cwd)
-                if pattern.wide:
-                    for folder in self.additional:
-                        found += self.spellings(folder)
-                return found
+                folders = dict.fromkeys([self.root, self.cwd, *self.additional]) if pattern.wide else (self.root,)
+                return tuple(names for folder in folders for names in self.spellings(folder))
 
     @cached_property
     def working(self) -> tuple[Parts, ...]:
-        """The working directory and the additional ones."""
-        return tuple(names for folder in (self.cwd, *self.additional) for names in self.spellings(folder))
+        """The working directory, the one that the session began in, and the additional ones."""
+        folders = dict.fromkeys([self.cwd, self.root, *self.additional])
+        return tuple(names for folder in folders for names in self.spellings(folder))
 
     def inside(self, reading: Parts) -> bool:
         """True when the path lies in, or is, a working directory."""
@@ -215,12 +234,12 @@ def _below(path: Parts, base: Parts, exact: bool) -> Parts | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _folded(path: Parts) -> Parts:
     return tuple(map(folded, path))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _same_case(path: Parts) -> Parts:
     return tuple(map(same_case, path))
 
@@ -317,7 +336,7 @@ class PathRules:
 
     def _holds_below(self, number: int, reading: Parts, target: Parts, ground: Ground) -> bool:
         pattern = self._patterns[number]
-        return _covers_widely(pattern, len(pattern.lead), reading, target, ground)
+        return _covers_widely(pattern, pattern.below_lead, reading, target, ground)
 
     def _targets(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
         """Where the leading names of rules lead through links, and which rules."""

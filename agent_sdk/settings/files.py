@@ -82,7 +82,7 @@ def load_settings(
     settings_dir: str = ".claude",
     trust_project: bool = False,
 ) -> LoadedSettings:
-    """Read the settings files of `sources` for the absolute folder `cwd`. Blocks: reads files, may ask git.
+    """Read the settings files of `sources` for the folder `cwd`. Blocks: reads files, may ask git.
 
     What widens counts from a file that the repository supplied only with `trust_project`; `warnings` say what was
     ignored. Raises SettingsError for a file that cannot be read as its author meant, RuleError for a bad deny or ask
@@ -94,7 +94,9 @@ def load_settings(
                 f"setting_sources holds user, project and local, got {source!r}", option="setting_sources"
             )
     home = os.path.expanduser("~") if home is None else home
-    return load_from(SettingsPlaces(cwd=cwd, home=home, settings_dir=settings_dir), sources, trust_project)
+    return load_from(
+        SettingsPlaces(cwd=os.path.abspath(cwd), home=home, settings_dir=settings_dir), sources, trust_project
+    )
 
 
 def load_from(places: SettingsPlaces, sources: Sequence[SettingSource], trust_project: bool) -> LoadedSettings:
@@ -105,6 +107,9 @@ def load_from(places: SettingsPlaces, sources: Sequence[SettingSource], trust_pr
     for source in SOURCES:
         path = places.path(source)
         if source not in sources or (source == "project" and "user" in sources and path == places.path("user")):
+            continue
+        if not os.path.isabs(path):  # without a home, `~` would be a folder that a repository may bring
+            warnings.append(f"user settings are not read: the home folder {places.home!r} is not known")
             continue
         document = read_document(path)
         if document is None:

@@ -150,6 +150,9 @@ class Keeper:
                 raise SettingsError("the mode bypassPermissions is only for sessions that started in it")
             if update.destination != "session":
                 raise SettingsError("the mode bypassPermissions is never kept in a file")
+        path = self._file(update.destination)
+        if path is not None and not os.path.isabs(path):
+            raise SettingsError(f"the home folder {self.places.home!r} is not known")
         if update.destination in ("localSettings", "projectSettings") and not self.trust_project:
             self._refuse_foreign_link(self.places.path(SOURCE_OF[update.destination]))
 

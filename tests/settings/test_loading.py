@@ -283,3 +283,14 @@ def test_a_repository_cannot_refuse_a_session(project: Project) -> None:
     project.write({"hooks": GATES["PreToolUse"]}, "user")
     with pytest.raises(SettingsError, match="check"):
         refuse_hooks(project.load())
+
+
+def test_an_unknown_home_is_no_folder_of_the_project(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a home folder the user's settings are not read from a folder that happens to be called `~`."""
+    monkeypatch.chdir(project.cwd)
+    folder = project.cwd / "~" / ".claude"
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"permissions": {"allow": ["Bash"]}}')
+    loaded = load_settings(str(project.cwd), home="~")
+    assert loaded.rules == ()
+    assert "home folder" in loaded.warnings[0]
