@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.errors import SettingsError
@@ -126,6 +126,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(TEXT, JSON, max_size=5), st.sampled_from(["  ", "    ", "\t"]))
 def test_parse_after_print_is_the_identity(value: dict[str, Any], indent: str) -> None:
     """What was written is read back: the same values, the same order of keys."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.rules.escapes import INTERPRETERS, RUNNERS, SHELLS, WRAPPERS
@@ -225,6 +225,7 @@ def rule_of(update: PermissionUpdate) -> Rulebook:
     return Rulebook([parse_rule(str(back.rules[0]), "allow", SOURCE, 0)])
 
 
+@settings(deadline=None)
 @given(COMMAND, st.lists(WORD, min_size=1, max_size=3))
 def test_a_remembered_command_is_that_command(command: str, more: list[str]) -> None:
     """Written and read back, rung 0 covers its part and nothing with another word in front, behind or in its place."""
@@ -249,6 +250,7 @@ PATH = st.lists(st.text(st.sampled_from("aB1 *?[]()\\!#{}.~$é-"), min_size=1, m
 )
 
 
+@settings(deadline=None)
 @given(PATH, PATH)
 def test_a_remembered_file_is_that_file(path: str, other: str) -> None:
     """Written and read back, rung 0 covers its file and no other."""
@@ -262,6 +264,7 @@ def test_a_remembered_file_is_that_file(path: str, other: str) -> None:
         assert book.allow(another) is None
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab *\\()[]{}:"), max_size=10), st.text(st.sampled_from("ab *\\()[]{}:"), max_size=10))
 def test_escaped_text_fits_itself_only(text: str, other: str) -> None:
     """Stars, brackets and backslashes of a command stay literal in its rule."""

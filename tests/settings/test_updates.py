@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.config import MODES
@@ -140,12 +140,14 @@ UPDATES = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(UPDATES)
 def test_read_after_write_is_the_identity(update: PermissionUpdate) -> None:
     """Every update survives its wire form."""
     assert PermissionUpdate.from_dict(update.to_dict()) == update
 
 
+@settings(deadline=None)
 @given(RULES)
 def test_rule_text_is_read_back(rule: PermissionRule) -> None:
     """Every rule survives its text."""
