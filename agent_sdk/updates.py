@@ -198,6 +198,7 @@ class PermissionUpdate:
 def _freeze_sequence(update: PermissionUpdate, name: Literal["rules", "directories"]) -> None:
     """Make a list a tuple, and check what is in it."""
     items: object = update.rules if name == "rules" else update.directories
+    items = () if items is None else items
     kind = PermissionRule if name == "rules" else str
     if not isinstance(items, list | tuple) or not all(isinstance(item, kind) and item for item in items):
         raise OptionsError(f"{name} is a list of {kind.__name__}, got {items!r}", option=name)

@@ -16,7 +16,7 @@ import anyio.to_thread
 from agent_sdk.config import SettingSource
 from agent_sdk.errors import AgentSDKError, SettingsError
 from agent_sdk.rules.matching import Reading, Rulebook
-from agent_sdk.rules.rule import RuleSource
+from agent_sdk.rules.rule import RuleSource, parse_rule
 from agent_sdk.settings.changes import Change, changed
 from agent_sdk.settings.content import absolute_folder
 from agent_sdk.settings.exclude import keep_out_of_commits
@@ -36,8 +36,8 @@ class Receipt:
     """What became of one wish to remember, for trace and log.
 
     `file` is `None` for the session. `added`, `already` and `removed` name rules, folders and modes as
-    `allow: Bash(ls)`. `session_only` says why it holds for this session only; `still_asks` which rule still asks or
-    denies the very call; `failed` why nothing was remembered; `note` what else happened.
+    `allow: Bash(ls)`. `session_only` says why it holds for this session only; `still_asks` why the very call would
+    be asked about again; `failed` why nothing was remembered; `note` what else happened.
     """
 
     destination: Destination = "session"
@@ -107,11 +107,9 @@ class Keeper:
         deny rule will stop it all the same.
         """
         done = await anyio.to_thread.run_sync(self.carry_out, updates, memory)
-        if call is not None and rules is not None and any(receipt.failed is None for receipt in done.receipts):
-            found = rules.deny(call) or rules.ask(call)
-            if found is not None:
-                still = f"{found.rule.text} ({found.rule.where})"
-                done = replace(done, receipts=tuple(replace(one, still_asks=still) for one in done.receipts))
+        if call is not None and rules is not None and all(receipt.failed is None for receipt in done.receipts):
+            still = self._still_asks(updates, call, rules)
+            done = replace(done, receipts=tuple(replace(one, still_asks=still) for one in done.receipts))
         for receipt in done.receipts:
             log.log(logging.WARNING if receipt.failed or receipt.still_asks else logging.INFO, "%s", receipt)
         return done
@@ -131,6 +129,21 @@ class Keeper:
                 for one in dict.fromkeys(update.destination for update in updates)
             )
             return Remembered(memory=memory, receipts=failed)
+
+    def _still_asks(self, updates: Sequence[PermissionUpdate], call: Reading, rules: Rulebook) -> str | None:
+        """Why the very call that was answered would be asked about again."""
+        found = rules.deny(call) or rules.ask(call)
+        if found is not None:
+            return f"{found.rule.text} ({found.rule.where})"
+        added = [
+            parse_rule(str(rule), "allow", self._rule_source(update.destination), position)
+            for update in updates
+            if update.behavior == "allow" and update.type != "removeRules"
+            for position, rule in enumerate(update.rules)
+        ]
+        if not added or rules.with_rules(added).allow(call) is not None:
+            return None
+        return "no rule covers this very call as a whole"
 
     def _file(self, destination: Destination) -> str | None:
         return None if destination == "session" else self.places.path(SOURCE_OF[destination])

@@ -15,16 +15,15 @@ def supplied_by_repository(path: str, cwd: str) -> str | None:
     and when no link inside the work tree leads to it. Blocks for as long as git takes. Never raises.
     """
     real = os.path.realpath(path)
-    for spelled, folder in ((os.path.relpath(path, cwd), cwd), (os.path.basename(real), os.path.dirname(real))):
-        match tracking(spelled, folder, project=cwd):
-            case "tracked":
-                return "it is tracked by git"
-            case "unknown":
-                return "git could not tell whether it is tracked"
+    written = tracking(os.path.relpath(path, cwd), cwd, project=cwd)
+    answers = {written, tracking(os.path.basename(real), os.path.dirname(real), project=cwd)}
+    if "tracked" in answers:
+        return "it is tracked by git"
     top = work_tree(cwd)
-    if top is not None and (link := link_inside(path, top)) is not None:
-        return f"it is reached through the link {link}, which lies in the work tree"
-    return None
+    if "unknown" in answers or (top is None and written != "no work tree"):
+        return "git could not tell whether it is tracked"
+    link = None if top is None else link_inside(path, top)
+    return None if link is None else f"it is reached through the link {link}, which lies in the work tree"
 
 
 def link_inside(path: str, top: str) -> str | None:

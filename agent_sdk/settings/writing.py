@@ -6,6 +6,7 @@ is merged into what the file holds now. A process that is killed leaves the old 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent_sdk.errors import SettingsError
-from agent_sdk.settings.document import Document, parse_document, read_bytes, to_bytes
+from agent_sdk.settings.document import LARGEST, Document, parse_document, read_bytes, to_bytes
 from agent_sdk.values import Json, JsonObject
 
 LOCK_SECONDS = 10.0
@@ -102,6 +103,8 @@ def _sweep(target: str) -> None:
 def _stage(target: str, wanted: Sequence[Edit]) -> _Staged | None:
     """Write the next content beside the file; `None` when nothing would change."""
     before = read_bytes(target)
+    if before is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
     document = Document(path=target, value={}) if before is None else parse_document(target, before)
     value = document.value
     if not isinstance(value, dict):
@@ -118,6 +121,8 @@ def _stage(target: str, wanted: Sequence[Edit]) -> _Staged | None:
     except (ValueError, RecursionError):
         message = f"{target} holds a number or depth that JSON cannot keep; it is left as it is"
         raise SettingsError(message, path=target) from None
+    if len(data) > LARGEST:
+        raise SettingsError(f"{target} would become larger than a settings file may be", path=target)
     return _Staged(target=target, before=before, temporary=_write_beside(target, data))
 
 

@@ -318,6 +318,18 @@ async def test_receipt_tells_what_still_asks(project: Project, caplog: pytest.Lo
 
 
 @pytest.mark.anyio
+async def test_receipt_tells_that_a_whole_is_not_covered(project: Project) -> None:
+    """A rule that does not cover the very call is saved, and the receipt says that it will ask again."""
+    call = project.reading("Bash", {"command": "npm run build"})
+    done = await project.keeper().remember([ADD], NOTHING, call=call, rules=Rulebook())
+    assert done.receipts[0].still_asks == "no rule covers this very call as a whole"
+    covered = await project.keeper().remember(
+        [ADD], NOTHING, call=project.reading("Bash", {"command": "npm test"}), rules=Rulebook()
+    )
+    assert covered.receipts[0].still_asks is None
+
+
+@pytest.mark.anyio
 async def test_failure_is_logged_and_not_raised(project: Project, caplog: pytest.LogCaptureFixture) -> None:
     """A file that cannot be written costs the memory, not the call."""
     project.write("{")

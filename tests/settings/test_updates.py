@@ -80,6 +80,12 @@ def test_no_destination_is_the_session() -> None:
     assert PermissionUpdate.from_dict({"type": "setMode", "mode": "plan", "destination": None}).destination == "session"
 
 
+def test_fields_that_a_kind_does_not_take_may_be_none() -> None:
+    """The interop class leaves the fields of other kinds at `None`, and so may its users."""
+    update = PermissionUpdate(type="setMode", mode="plan", rules=None, directories=None)  # type: ignore[arg-type]
+    assert update == PermissionUpdate.set_mode("plan")
+
+
 def test_at_another_destination() -> None:
     """`at` moves an update and keeps what it is."""
     update = PermissionUpdate.add_rules([PermissionRule("Bash")], rung=1, covers="x").at("userSettings")

@@ -16,6 +16,7 @@ import pytest
 from agent_sdk.errors import SettingsError
 from agent_sdk.settings import writing
 from agent_sdk.settings.changes import changed
+from agent_sdk.settings.document import LARGEST
 from agent_sdk.settings.writing import edit_files
 from agent_sdk.updates import PermissionRule, PermissionUpdate
 from agent_sdk.values import Json, JsonObject
@@ -245,6 +246,33 @@ def test_folder_that_may_not_be_written() -> None:
         assert "cannot be written: Permission denied" in run_without_root(program, str(path))
         assert path.read_text() == "{}"
         assert files_in(folder) == {"s.json"}
+
+
+def test_file_that_may_not_be_written() -> None:
+    """A file that its owner made read-only is not replaced by way of its folder."""
+    program = (
+        "drop()\n"
+        "try: edit_files([(sys.argv[1], lambda document: {'a': 1})])\n"
+        "except SettingsError as error: print(error)\n"
+    )
+    with readable_folder() as folder:
+        path = folder / "s.json"
+        path.write_text("{}")
+        path.chmod(0o444)
+        give_away(folder)
+        assert "cannot be written: Permission denied" in run_without_root(program, str(path))
+        assert path.read_text() == "{}"
+        assert files_in(folder) == {"s.json", "s.json.lock"}
+
+
+def test_a_file_never_grows_beyond_what_is_read(tmp_path: Path) -> None:
+    """A file that could not be read again is not written."""
+    path = tmp_path / "s.json"
+    path.write_text('{"x": "' + "y" * (LARGEST - 20) + '"}')
+    before = path.read_bytes()
+    with pytest.raises(SettingsError, match="larger"):
+        edit_files([(str(path), adding())])
+    assert path.read_bytes() == before
 
 
 # document, update → document, change
