@@ -32,20 +32,17 @@ DESTINATION: dict[RememberScope, Destination] = {
 
 _ANY = "*"
 
-# Commands that mean the same with whatever follows: they look, build or test, and what could turn them into something
-# else is kept out by the table of escapes. Interpreters, shells, wrappers and package runners have no place here.
+# Commands that mean the same with whatever follows: they look at, build or test what the project holds. Options that
+# would turn them into something else are in the table of escapes, and no wildcard covers these. Interpreters, shells,
+# wrappers and package runners have no place here, nor has what can reach elsewhere (`git diff --no-index`).
 _PREFIXES: tuple[tuple[str, ...], ...] = (
-    *(("git", word) for word in ("status", "log", "diff", "show", "blame", "shortlog", "ls-files", "rev-parse")),
-    *(("npm", word) for word in ("test", "ls", "outdated")),
+    *(("git", word) for word in ("status", "log", "show", "shortlog", "ls-files")),
+    *((program, "test") for program in ("npm", "pnpm", "yarn")),
     *((program, "run", _ANY) for program in ("npm", "pnpm", "yarn")),
-    *((program, "test") for program in ("pnpm", "yarn")),
-    *(("cargo", word) for word in ("build", "check", "test", "clippy", "doc", "tree")),
-    *(("go", word) for word in ("build", "test", "vet", "list")),
-    *(("pip", word) for word in ("list", "show", "freeze")),
+    *(("cargo", word) for word in ("build", "check", "test", "clippy")),
+    *(("go", word) for word in ("build", "test", "vet")),
     ("pytest",),
     ("ls",),
-    ("du",),
-    ("df",),
     ("which",),
 )
 

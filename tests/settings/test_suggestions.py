@@ -103,6 +103,46 @@ def test_no_prefix_for_programs_that_run_programs(program: str) -> None:
         assert not any(rule.endswith(" *)") for rule in bash(command))
 
 
+TURNED: list[tuple[str, str]] = [
+    ("git log", "git -c core.pager=evil log"),
+    ("git log", "git log --output=/w/x"),
+    ("git log", "git log --ext-diff"),
+    ("git show", "git show --textconv x"),
+    ("git status", "git -C /elsewhere status"),
+    ("git status", "git stash"),
+    ("npm test", "npm test --prefix /elsewhere"),
+    ("npm test", "npm test --script-shell /w/x"),
+    ("npm test", "npm test --node-options=--require=/w/x"),
+    ("npm test", "npm test --userconfig /w/x"),
+    ("npm test", "npm testx"),
+    ("npm run build", "npm run deploy"),
+    ("npm run build", "npm exec build"),
+    ("cargo test", "cargo test --config /w/x"),
+    ("cargo test", "cargo test --target-dir /w/x"),
+    ("cargo test", "cargo install x"),
+    ("go test", "go test -exec /w/x"),
+    ("go build", "go build -o /w/x"),
+    ("go vet", "go vet -vettool=/w/x"),
+    ("pytest tests", "pytest -p evil"),
+    ("pytest tests", "pytest -c /w/x"),
+    ("pytest tests", "pytest --basetemp=/w/x"),
+    ("pytest tests", "pytest --junitxml=/w/x"),
+    ("ls", "lsof"),
+    ("ls", "ls; rm x"),
+    ("ls", "ls $(rm x)"),
+    ("ls", "ls > x"),
+]
+
+
+@pytest.mark.parametrize(("command", "other"), TURNED)
+def test_no_rung_covers_what_means_something_else(command: str, other: str) -> None:
+    """Not even the widest suggestion covers another program, or options that change what is done or where."""
+    found = suggest(reading("Bash", {"command": command}), Rulebook())
+    assert found[-1].rung == 1
+    for update in found:
+        assert rule_of(update).allow(reading("Bash", {"command": other})) is None
+
+
 OTHERS: dict[str, tuple[str, dict[str, Any], list[tuple[str, int]], str]] = {
     "write": ("Write", {"file_path": "src/a.py"}, [("Edit(//w/p/src/a.py)", 0), ("Edit(//w/p/src/**)", 1)], "session"),
     "edit outside": ("Edit", {"file_path": "/srv/x/y"}, [("Edit(//srv/x/y)", 0), ("Edit(//srv/x/**)", 1)], "session"),
