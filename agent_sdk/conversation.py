@@ -15,6 +15,7 @@ from agent_sdk.config import MODES
 from agent_sdk.decisions import Allow, Deny
 from agent_sdk.endings import Ended, result_message
 from agent_sdk.errors import DeferralError, ModelError, OptionsError, SessionError, SessionNotFoundError
+from agent_sdk.history import text_of
 from agent_sdk.loading import Loaded, read_entries, restore, settle_settings
 from agent_sdk.loop import Progress, run
 from agent_sdk.messages import Message, SystemMessage
@@ -145,7 +146,7 @@ class Conversation:
                 return
             progress.turn = turn
             if admitted is not None:
-                session.arrivals.insert(0, Arrival(admitted, is_prompt=True))
+                session.arrivals.insert(0, Arrival(admitted, is_prompt=True, admitted=True))
             return
         if decisions:
             raise DeferralError(f"nothing is pending in session {session.id}", session_id=session.id)
@@ -174,4 +175,4 @@ class Conversation:
 def _open_turn(session: Session, loaded: Loaded) -> Turn:
     calls = [block for block in loaded.open_content if block.get("type") == "tool_use"]
     assert loaded.open_uuid is not None, "callers ask for it first"
-    return Turn(session, loaded.open_uuid, calls)
+    return Turn(session, loaded.open_uuid, calls, text=text_of(loaded.open_content))

@@ -74,6 +74,7 @@ class _Reentry:
         self.started = {key.tool_use_id for key in stored.started if self._is_ours(key.message_uuid)}
         self.to_judge: list[Docket] = []
         turn.parked_before = dict(self.pending)
+        turn.settled_before = {id_: settled for id_, settled in self.settled.items() if settled.result is not None}
 
     def _is_ours(self, message_uuid: str) -> bool:
         return message_uuid == self.turn.message_uuid

@@ -87,10 +87,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Words that came in while a turn was open: a hook's additional context, or a prompt of the person."""
+    """Words that came in while a turn was open: a hook's additional context, or a prompt of the person.
+
+    `admitted` marks a prompt that the UserPromptSubmit hooks have heard.
+    """
 
     content: Sequence[JsonObject]
     is_prompt: bool = False
+    admitted: bool = False
 
 
 # Steps of a trace that are hooks: as the order names them, and the events that are no permission.
