@@ -1,6 +1,6 @@
 """Settings files of all scopes, merged: which ones there are, whom they come from, what counts.
 
-loaded = load_settings("/work/app", ("user", "project", "local"), home="/home/me")
+loaded = load_settings("/srv/app", ("user", "project", "local"), home="/home/me")
 loaded.rules                 # those that count, with file and position
 loaded.warnings              # what was ignored, and why
 """
