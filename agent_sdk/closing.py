@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio
 
@@ -13,7 +14,7 @@ from agent_sdk.models.reply import Reply
 from agent_sdk.parking import pending_approval, settled_call
 from agent_sdk.permissions import messages
 from agent_sdk.results import results_content, value_of
-from agent_sdk.session import Session, permission_entry
+from agent_sdk.session import Session, permission_entry, target_state
 from agent_sdk.turn import Turn
 from agent_sdk.values import Json, JsonObject, copied_object
 
@@ -79,6 +80,9 @@ async def park_turn(session: Session, turn: Turn) -> None:
     deferral = session.ledger.deferral
     assert deferral is not None, "calls are deferred only where the store can park them"
     now = await deferral.now()
+    for docket in turn.deferred:
+        if docket.verdict is not None and docket.verdict.state is None and docket.call.id not in turn.parked_before:
+            docket.verdict = replace(docket.verdict, state=await target_state(docket.tool, docket.verdict.call))
     pending = [pending_approval(docket, now, turn.parked_before.get(docket.call.id)) for docket in turn.deferred]
     settled = [
         settled_call(docket, docket.verdict, turn.results.get(call_id) if call_id not in turn.started else None)

@@ -162,6 +162,7 @@ class Conversation:
                 if known == "bypassPermissions" and self.options.permission_mode != "bypassPermissions":
                     raise OptionsError("bypassPermissions can be chosen only when the session starts", option="mode")
                 self.session.policy.set_mode(known)
+                self.session.mode_given = True
                 return
         raise OptionsError(f"the mode is one of {', '.join(MODES)}, got {mode!r}", option="mode")
 

@@ -28,7 +28,11 @@ async def admit_prompt(session: Session, content: Sequence[JsonObject]) -> Ended
     def told(output: Json) -> dict[str, Json]:
         return {**session.scene().facts("UserPromptSubmit"), "prompt": prompt}
 
-    heard = await hear_event("UserPromptSubmit", matchers, told)
+    heard = EventHeard(faults=("it was interrupted",))
+    with session.interrupt.guard():
+        heard = await hear_event("UserPromptSubmit", matchers, told)
+    if session.interrupt.requested:
+        return endings.aborted("aborted_streaming")
     _tell(session, heard)
     if heard.faults:
         return endings.prompt_blocked(f"a UserPromptSubmit hook failed, the prompt was not sent: {heard.faults[0]}")

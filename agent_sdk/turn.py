@@ -287,13 +287,13 @@ class Turn:
             verdict = self.session.pipeline.look_again(docket)
             if verdict.behavior == "ask":
                 await self.session.pipeline.ask_again(docket, verdict)
-                self._note_interrupt(docket)
+                self.note_asked(docket)
             else:
                 docket.verdict = verdict
         if _approved(docket) and docket.call.id in self._bound and not await self._file_as_shown(docket):
             log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
             await self.session.pipeline.ask_about_change(docket)
-            self._note_interrupt(docket)
+            self.note_asked(docket)
             if _approved(docket) and docket.verdict is not None and docket.verdict.state is not None:
                 self._bound[docket.call.id] = docket.verdict.state
         if _approved(docket):
@@ -301,10 +301,14 @@ class Turn:
         self.take_verdicts()
         return False
 
-    def _note_interrupt(self, docket: Docket) -> None:
-        """A person who is asked again may stop the turn as well."""
+    def note_asked(self, docket: Docket) -> None:
+        """A call was asked about once more: that may stop the turn as well."""
         decision = docket.verdict.decision if docket.verdict is not None else None
         self.aborted = self.aborted or (isinstance(decision, Deny) and decision.interrupt)
+        if docket.requested is not None:
+            self.stop = docket.requested.stop if self.stop is None else self.stop
+            for notice in docket.requested.notices:
+                self.session.tell("hook_message", message=notice)
 
     async def _file_as_shown(self, docket: Docket) -> bool:
         verdict = docket.verdict

@@ -49,8 +49,8 @@ class Gates:
 class Waiting:
     """A call that waits for a person: why, and how to judge it again.
 
-    `parked`: it was parked before, so with nobody to ask it stays parked. `otherwise` is what the model reads when
-    nobody is there, instead of the usual words.
+    `keep` is handed what PermissionRequest hooks said. `parked`: it was parked before, so with nobody to ask it stays
+    parked. `otherwise` is what the model reads when nobody is there, instead of the usual words.
     """
 
     case: Case
@@ -61,6 +61,7 @@ class Waiting:
     parked: bool = False
     otherwise: ToolResult | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
+    keep: Callable[[Heard], None]
     recheck: Callable[[], Verdict]
 
 
@@ -94,8 +95,13 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
         heard = await hear(
             "PermissionRequest", call, matchers, waiting.scene, lambda call, update: fitted(waiting.tool, call, update)
         )
+        waiting.keep(heard)
         asked = replace(waiting.asked, trace=waiting.asked.trace + heard.trace)
         waiting = replace(waiting, asked=asked)
+        if heard.stop is not None:
+            result = ToolResult(heard.stop, is_error=True)
+            reason = f"a hook stopped the run: {heard.stop}"
+            return settled(waiting, "deny", Deny(heard.stop), "permission_request", reason, result=result)
         if (verdict := _request_hooks_decide(waiting, heard)) is not None:
             return verdict
         if isinstance(heard.said, Allow) and heard.rewritten_by:
