@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, final
 
 from agent_sdk.calls import ToolCall, ToolResult
-from agent_sdk.config import RememberScope, not_available_yet
+from agent_sdk.config import REMEMBER_SCOPES, RememberScope
 from agent_sdk.errors import OptionsError
 from agent_sdk.updates import PermissionRule as PermissionRule
 from agent_sdk.updates import PermissionUpdate as PermissionUpdate
@@ -41,6 +41,17 @@ def is_text_or_image(block: object) -> bool:
     return False
 
 
+def _check_updates(updates: object) -> None:
+    """Raises OptionsError for anything but a sequence of updates."""
+    if updates is None:
+        return
+    if not isinstance(updates, Sequence) or not all(isinstance(update, PermissionUpdate) for update in updates):
+        raise OptionsError(
+            f"Allow(updated_permissions=...) is a list of PermissionUpdate, got {updates!r:.80}",
+            option="updated_permissions",
+        )
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Allow:
@@ -48,7 +59,10 @@ class Allow:
 
     `updated_input` replaces the whole input; `None` leaves it as it was shown. The new input is validated and tried on
     the deny rules again. `note` is told to the model inside the call's result; `by` names who said yes, for the trace.
-    `remember` and `updated_permissions` are not available yet.
+
+    `remember` saves the narrowest rule that is suggested for each part of the call: for this session, or in the local,
+    project or user settings. `updated_permissions` carries out these updates, all or none; both may be given. If saving
+    fails, the call runs all the same, and trace and log say why.
 
     Raises OptionsError for values of the wrong type.
     """
@@ -70,10 +84,11 @@ class Allow:
             _check_words(self.note, "Allow(note=...)")
         if self.by is not None and not isinstance(self.by, str):
             raise OptionsError(f"Allow(by=...) is a str, got {self.by!r}", option="by")
-        if self.remember is not None:
-            raise not_available_yet("Allow(remember=...)")
-        if self.updated_permissions is not None:
-            raise not_available_yet("Allow(updated_permissions=...)")
+        if self.remember is not None and self.remember not in REMEMBER_SCOPES:
+            raise OptionsError(
+                f"Allow(remember=...) is one of {', '.join(REMEMBER_SCOPES)}, got {self.remember!r}", option="remember"
+            )
+        _check_updates(self.updated_permissions)
 
 
 @final
