@@ -166,9 +166,9 @@ class Pipeline:
         decided = await decide(self._waiting(docket, asked, assistant_text), self.gates)
         if docket.verdict is asked:  # else a rule settled it meanwhile, and this answer is late
             docket.verdict = decided
-            await self._remember(docket)
+            await self.remember(docket)
 
-    async def _remember(self, docket: Docket) -> None:
+    async def remember(self, docket: Docket) -> None:
         """Carry out what the answer asks to remember; the receipts go into the trace."""
         verdict = docket.verdict
         if verdict is None or verdict.behavior != "allow" or not isinstance(verdict.decision, Allow):
@@ -229,7 +229,7 @@ class Pipeline:
         started = monotonic()
         waiting = replace(self._waiting(docket, asked, ""), otherwise=otherwise)
         docket.verdict = await decide(waiting, self.gates)
-        await self._remember(docket)
+        await self.remember(docket)
         self.on_wait(monotonic() - started)
 
     async def ask_about_change(self, docket: Docket) -> None:
