@@ -9,6 +9,7 @@ from functools import partial
 from uuid import uuid4
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_sdk.apart import apart
 from agent_sdk.callables import shown_as
@@ -202,8 +203,6 @@ class Turn:
         }
         with self.session.interrupt.guard():
             for group in _groups(approved):
-                if self.stop is not None or self.aborted:
-                    break
                 await self._run_group(group)
                 if self._failure is not None:
                     raise self._failure
@@ -267,6 +266,8 @@ class Turn:
 
     async def _run(self, docket: Docket) -> None:
         """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
+        if self.stop is not None or self.aborted or self.session.interrupt.requested:
+            return
         try:
             if not await self._still_approved(docket) or docket.verdict is None:
                 return
@@ -318,6 +319,7 @@ class Turn:
         call, ledger = verdict.call, self.session.ledger
         settled, self.to_settle = self.to_settle, []
         others = await self._changed_by_others(docket)
+        await checkpoint_if_cancelled()  # a call before this one may have kept its cancellation to itself
         match await ledger.begin(call.key, call.effective, settled):
             case Done(result):
                 self.results[call.id] = result

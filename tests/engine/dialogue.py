@@ -20,6 +20,7 @@ from agent_sdk import (
     InMemoryStore,
     Message,
     ResultMessage,
+    SessionBusyError,
     SystemMessage,
     Tool,
     ToolContext,
@@ -153,7 +154,7 @@ async def hold(
         held.error = error
     assert fails is None or held.error is not None, f"{fails} was not raised"
     check_requests(model.requests)
-    if held.messages:
+    if held.messages and not isinstance(held.error, SessionBusyError):
         await check_stored(store, held.session_id, tools=settings.offered_tools())
     return held
 
