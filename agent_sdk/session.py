@@ -144,7 +144,7 @@ class Session:
         if self._settings_read or not options.setting_sources:
             return
         watch = await anyio.to_thread.run_sync(_watch, options)
-        refuse_hooks(watch.loaded)
+        refuse_hooks(watch.loaded.hooks)
         for warning in silent_hooks(watch.loaded):
             self.warn(warning)
         mode = options.mode

@@ -176,12 +176,12 @@ def _mode(read: Mapping[SettingSource, Content], untrusted: set[SettingSource]) 
     return min(first, trusted, key=lambda mode: _LAXITY.get(mode, 3))
 
 
-def refuse_hooks(loaded: LoadedSettings) -> None:
+def refuse_hooks(hooks: Sequence[SettingsHook]) -> None:
     """Refuse to start a session whose settings hold hooks that could stop something: shell hooks are not run yet.
 
     Raises SettingsError naming file and hook.
     """
-    for hook in loaded.hooks:
+    for hook in hooks:
         if hook.gating:
             command = hook.spec.get("command")
             named = repr(command) if command else "that cannot be read"

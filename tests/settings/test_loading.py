@@ -251,11 +251,11 @@ def test_hooks_that_could_stop_something_refuse_the_session(name: str, project: 
     """A gate in a trusted file is not passed over: the error names file and hook. `disableAllHooks` switches it off."""
     path = project.write({"hooks": GATES[name]}, "user")
     with pytest.raises(SettingsError, match="hook") as caught:
-        refuse_hooks(project.load())
+        refuse_hooks(project.load().hooks)
     assert caught.value.path == str(path)
     assert str(path) in str(caught.value)
     project.write({"disableAllHooks": True}, "local")
-    refuse_hooks(project.load())
+    refuse_hooks(project.load().hooks)
 
 
 NO_GATES: dict[str, Any] = {
@@ -272,17 +272,17 @@ def test_other_hooks_do_not_refuse_the_session(name: str, project: Project) -> N
     """Hooks that could stop nothing are told of, and the session starts."""
     project.write({"hooks": NO_GATES[name]}, "user")
     loaded = project.load()
-    refuse_hooks(loaded)
+    refuse_hooks(loaded.hooks)
     assert len(silent_hooks(loaded)) == len(loaded.hooks) == (2 if name == "later events" else 0)
 
 
 def test_a_repository_cannot_refuse_a_session(project: Project) -> None:
     """Hooks of an untrusted project are ignored with a warning, and so is its `disableAllHooks`."""
     project.write({"hooks": GATES["PreToolUse"], "disableAllHooks": True}, "project")
-    refuse_hooks(project.load())
+    refuse_hooks(project.load().hooks)
     project.write({"hooks": GATES["PreToolUse"]}, "user")
     with pytest.raises(SettingsError, match="check"):
-        refuse_hooks(project.load())
+        refuse_hooks(project.load().hooks)
 
 
 def test_an_unknown_home_is_no_folder_of_the_project(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
