@@ -13,12 +13,11 @@ from anyio.abc import TaskGroup
 from agent_sdk import client as ours
 from agent_sdk.compat.errors import CLIConnectionError
 from agent_sdk.compat.messages import Message, ResultMessage, as_theirs, result_error
-from agent_sdk.compat.options import ClaudeAgentOptions
+from agent_sdk.compat.options import ClaudeAgentOptions, McpStatusResponse
 from agent_sdk.compat.translate import ALIASES, agent_options, servers_in_process
 from agent_sdk.config import not_available_yet
 from agent_sdk.errors import ModelError
 from agent_sdk.models.base import Model
-from agent_sdk.values import Json
 
 Prompt = str | AsyncIterable[dict[str, Any]]
 
@@ -146,7 +145,7 @@ class ClaudeSDKClient:
         self._connected()
         return {"commands": [], "agents": [], "output_style": "default", "available_output_styles": ["default"]}
 
-    async def get_mcp_status(self) -> dict[str, Json]:
+    async def get_mcp_status(self) -> McpStatusResponse:
         """The servers in this process, with their tools; all of them are connected."""
         self._connected()
         return {

@@ -48,9 +48,8 @@ class ResultError(ProcessError):
     def __init__(self, message: str, data: JsonObject | None = None, exit_code: int | None = None) -> None:
         super().__init__(message, exit_code)
         data = data if isinstance(data, Mapping) else {}
-        self.data: dict[str, Json] = dict(data)
-        errors = data.get("errors")
-        self.errors: list[str] = [one for one in errors if isinstance(one, str)] if isinstance(errors, list) else []
+        self.data: JsonObject = data
+        self.errors: list[str] = _texts(data.get("errors"))
         self.subtype = _text(data, "subtype")
         self.result = _text(data, "result")
         self.terminal_reason = _text(data, "terminal_reason")
@@ -74,6 +73,11 @@ class MessageParseError(ClaudeSDKError):
     def __init__(self, message: str, data: JsonObject | None = None) -> None:
         super().__init__(message)
         self.data = data
+
+
+def _texts(value: Json) -> list[str]:
+    items = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return [one.strip() for one in items if isinstance(one, str) and one.strip()]
 
 
 def _text(data: JsonObject, key: str) -> str | None:

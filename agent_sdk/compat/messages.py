@@ -19,6 +19,12 @@ from agent_sdk.messages import ToolUseBlock as ToolUseBlock
 from agent_sdk.values import Json, JsonObject
 
 ServerToolName: TypeAlias = str
+AssistantMessageError: TypeAlias = str
+MessageOriginKind: TypeAlias = str
+MessageOrigin: TypeAlias = JsonObject
+ModelUsage: TypeAlias = JsonObject
+TaskNotificationStatus: TypeAlias = Literal["completed", "failed", "stopped"]
+TaskUpdatedStatus: TypeAlias = Literal["pending", "running", "paused", "completed", "failed", "killed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class UserMessage:
     uuid: str | None = None
     parent_tool_use_id: str | None = None
     tool_use_result: Json = None
-    origin: JsonObject | None = None
+    origin: MessageOrigin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +87,7 @@ class ResultMessage(ours.ResultMessage):
 
     structured_output: Json = None
     model_usage: JsonObject | None = None
-    origin: JsonObject | None = None
+    origin: MessageOrigin | None = None
     user_message_uuid: str | None = None
     user_message_uuids: list[str] | None = None
 
@@ -93,6 +99,31 @@ class HookEventMessage(SystemMessage):
     hook_event_name: str = ""
     session_id: str | None = None
     uuid: str | None = None
+
+
+class SystemInitMcpServer(TypedDict):
+    """A server in the `init` message."""
+
+    name: str
+    status: str
+
+
+class SystemInitData(TypedDict, total=False):
+    """The data of the `init` message, the first of each run. What there is none of here is an empty list."""
+
+    type: Literal["system"]
+    subtype: Literal["init"]
+    session_id: str
+    cwd: str
+    model: str
+    permissionMode: str
+    tools: list[str]
+    mcp_servers: list[SystemInitMcpServer]
+    agents: list[str]
+    slash_commands: list[str]
+    skills: list[str]
+    plugins: list[JsonObject]
+    output_style: str
 
 
 class TaskUsage(TypedDict):

@@ -10,6 +10,7 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 from agent_sdk.compat.permissions import PermissionMode
 from agent_sdk.compat.tools import McpSdkServerConfig
 from agent_sdk.config import SettingSource
+from agent_sdk.models.base import Model
 
 EffortLevel: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 SdkBeta: TypeAlias = str
@@ -118,6 +119,53 @@ class McpHttpServerConfig(TypedDict):
 McpServerConfig: TypeAlias = McpStdioServerConfig | McpSSEServerConfig | McpHttpServerConfig | McpSdkServerConfig
 
 
+McpServerConnectionStatus: TypeAlias = Literal["connected", "failed", "needs-auth", "pending", "disabled"]
+
+
+class McpToolAnnotations(TypedDict, total=False):
+    """Hints about a tool of a server."""
+
+    readOnly: bool
+    destructive: bool
+    openWorld: bool
+
+
+class McpToolInfo(TypedDict):
+    """A tool of a server."""
+
+    name: str
+    description: NotRequired[str]
+    annotations: NotRequired[McpToolAnnotations]
+
+
+class McpServerInfo(TypedDict):
+    """Name and version of a server."""
+
+    name: str
+    version: str
+
+
+McpServerStatusConfig: TypeAlias = dict[str, Any]
+
+
+class McpServerStatus(TypedDict):
+    """One server in the answer of `get_mcp_status`."""
+
+    name: str
+    status: McpServerConnectionStatus
+    serverInfo: NotRequired[McpServerInfo]
+    error: NotRequired[str]
+    config: NotRequired[McpServerStatusConfig]
+    scope: NotRequired[str]
+    tools: NotRequired[list[McpToolInfo]]
+
+
+class McpStatusResponse(TypedDict):
+    """What `get_mcp_status` answers."""
+
+    mcpServers: list[McpServerStatus]
+
+
 class SdkPluginConfig(TypedDict):
     """A plugin. There are none here."""
 
@@ -141,8 +189,9 @@ SessionStoreFlushMode: TypeAlias = Literal["batched", "eager"]
 class ClaudeAgentOptions:
     """Options of a run, in their names. Nothing is checked here: it is when a run or a client starts.
 
-    Options without an effect are named in one warning then. `setting_sources=None` is all of them. Options that are
-    ours alone are given by `agent_options(options, ...)`.
+    Options without an effect are named in one warning then. `setting_sources=None` is all of them. `model` may also be
+    a Model of ours, such as a ScriptedModel; other options that are ours alone are given by
+    `agent_options(options, ...)`.
     """
 
     tools: list[str] | ToolsPreset | None = None
@@ -157,7 +206,7 @@ class ClaudeAgentOptions:
     max_turns: int | None = None
     max_budget_usd: float | None = None
     disallowed_tools: list[str] = field(default_factory=list)
-    model: str | None = None
+    model: str | Model | None = None
     fallback_model: str | None = None
     betas: Sequence[SdkBeta] = field(default_factory=list)
     permission_prompt_tool_name: str | None = None

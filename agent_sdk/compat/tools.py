@@ -141,7 +141,9 @@ def _schema(name: str, form: object) -> JsonObject:
         return schema_of_fields(name, form)
     if isinstance(form, type) and is_typeddict(form):
         hints = annotations_of(form)
-        optional = vars(form)["__optional_keys__"]
+        kinds = {key: get_origin(hint) for key, hint in hints.items()}
+        unless_required = {key for key in vars(form)["__optional_keys__"] if kinds[key] is not Required}
+        optional = unless_required | {key for key, kind in kinds.items() if kind is NotRequired}
         return schema_of_fields(name, {key: _bare(hint) for key, hint in hints.items()}, optional=optional)
     raise OptionsError(f"the tool {name!r}: input_schema is a dict or a TypedDict, got {form!r:.80}")
 

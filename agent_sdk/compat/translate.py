@@ -15,6 +15,7 @@ from agent_sdk.compat.tools import ServerInProcess, tools_of
 from agent_sdk.config import PermissionMode, SettingSource, not_available_yet
 from agent_sdk.errors import OptionsError, SettingsError
 from agent_sdk.models.anthropic import make_client
+from agent_sdk.models.base import Model
 from agent_sdk.options import QUESTION_TOOL, AgentOptions
 from agent_sdk.sessions.store import SessionStore
 from agent_sdk.settings.extra import read_extra
@@ -54,8 +55,8 @@ REFUSED = ("continue_conversation", "fork_session", "resume_session_at", "resume
 """Options without which a run would do something else than was asked: it does not start."""
 
 ALIASES: Mapping[str, str] = {
-    "sonnet": "claude-sonnet-4-5",
-    "opus": "claude-opus-4-5",
+    "sonnet": "claude-sonnet-5-5",
+    "opus": "claude-opus-5-5",
     "haiku": "claude-haiku-4-5",
 }
 
@@ -192,7 +193,9 @@ def _model(options: ClaudeAgentOptions) -> dict[str, Any]:
     rest = {name: value for name, value in options.env.items() if name not in service}
     named = options.model or service.get("ANTHROPIC_MODEL") or os.environ.get("ANTHROPIC_MODEL")
     found: dict[str, Any] = {"env": rest} if rest else {}
-    if named and named not in ("default", "inherit"):
+    if isinstance(named, Model):
+        found["model"] = named
+    elif named and named not in ("default", "inherit"):
         found["model"] = ALIASES.get(named, named)
     if service.keys() & {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"}:
         found["client"] = make_client(
