@@ -80,6 +80,7 @@ class Conversation:
         foreign = await session.ledger.open()
         self._running = True
         try:
+            await session.start()
             await self._load(anew=foreign or self._stale or prompt is None)
             self._stale = True  # until this run has ended in good order
             yield self._init_message()

@@ -414,7 +414,12 @@ class Turn:
             expected_state=self._bound.get(call.id),
             left_out=self.session.policy.snapshot.rules.left_out(place),
         )
-        came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
+        policy = self.session.policy
+        await policy.before_tool()
+        try:
+            came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
+        finally:
+            await policy.after_tool()
         if isinstance(came.error, ToolError):
             return _error(text_of_error(came.error) or f"{tool.name} failed.")
         if came.error is not None:
