@@ -54,7 +54,8 @@ class SQLiteFile:
         caller is cancelled already. Raises SessionError when the file cannot be used.
         """
         with anyio.CancelScope(shield=shielded):
-            return await anyio.to_thread.run_sync(self._run, work, "IMMEDIATE", limiter=_limiter())
+            result = await anyio.to_thread.run_sync(self._run, work, "IMMEDIATE", limiter=_limiter())
+        return result
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -157,7 +158,7 @@ def _in_words(path: Path) -> Iterator[None]:
         raise SessionError(f"{_fault(error)}: {path} ({error}). Nothing of this step was stored.") from error
     except OSError as error:
         raise SessionError(
-            f"the session store cannot be made: {error}. Give SQLiteStore a path to write to."
+            f"the session store cannot be made: {error}; give SQLiteStore another path"
         ) from error
 
 
