@@ -157,9 +157,7 @@ def _in_words(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise SessionError(f"{_fault(error)}: {path} ({error}). Nothing of this step was stored.") from error
     except OSError as error:
-        raise SessionError(
-            f"the session store cannot be made: {error}; give SQLiteStore another path"
-        ) from error
+        raise SessionError(f"the session store cannot be made: {error}; give SQLiteStore another path") from error
 
 
 def _fault(error: sqlite3.Error) -> str:

@@ -13,6 +13,9 @@ from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.sessions.records import Answer, Begun, Claim, Entry, OpenTurn, PendingApproval, SettledCall
 from agent_sdk.values import JsonObject
 
+PROJECT_KEY = "agent_sdk"
+"""The project key of all sessions that this package runs: ids are unique, so one can be resumed from any directory."""
+
 
 class SessionKey(TypedDict):
     """Where a transcript lives. `subpath` names the transcript of a sub-agent inside the session."""

@@ -1,0 +1,259 @@
+"""Rules of one behaviour, looked up by what a call names, so that ten thousand cost about as much as ten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from agent_sdk.rules.bash import BashReading, CommandPattern, CommandRules
+from agent_sdk.rules.domains import DomainRules
+from agent_sdk.rules.globs import fits, pieces
+from agent_sdk.rules.names import name_covers, names_to_try
+from agent_sdk.rules.operands import has_glob_operand, read_operands, refused_target, written_operands
+from agent_sdk.rules.paths import PathRules
+from agent_sdk.rules.reading import Reading
+from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
+from agent_sdk.rules.spelling import Spelled, spell
+from agent_sdk.values import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A rule that covers a call; `rules` are all that it took together, `because` says for people what was covered."""
+
+    rule: Rule
+    rules: tuple[Rule, ...]
+    because: str
+
+
+def _found(rule: Rule, what: str) -> Found:
+    return Found(rule, (rule,), f"{rule.text} covers {what}")
+
+
+class Book:
+    """The rules of one behaviour. Compiled once, never changed."""
+
+    def __init__(self, behavior: RuleBehavior, rules: Iterable[Rule]) -> None:
+        self.behavior = behavior
+        self._whole: dict[str, Rule] = {}
+        self._globs: list[Rule] = []
+        self._parameters: dict[str, list[Rule]] = {}
+        self._agents: list[Rule] = []
+        self._others: dict[str, list[Rule]] = {}
+        paths: dict[str, list[Rule]] = {"Edit": [], "Read": []}
+        commands: list[Rule] = []
+        domains: list[Rule] = []
+        for rule in rules:
+            if rule.behavior != behavior:
+                continue
+            if behavior != "allow" and rule.parameter is not None:
+                self._parameters.setdefault(rule.tool, []).append(rule)
+            match rule.tool:
+                case tool if rule.specifier is None:
+                    if "*" in tool.removesuffix("__*"):
+                        self._globs.append(rule)
+                    else:
+                        self._whole.setdefault(tool, rule)
+                case "Bash":
+                    commands.append(rule)
+                case "WebFetch":
+                    domains.append(rule)
+                case "Edit" | "Write":
+                    paths["Edit"].append(rule)
+                case "Read":
+                    paths["Read"].append(rule)
+                case "Agent" | "Task":
+                    self._agents.append(rule)
+                case tool:
+                    self._others.setdefault(tool, []).append(rule)
+        self._edit = PathRules(paths["Edit"])
+        self._read = PathRules(paths["Read"])
+        self._own_paths = {tool: PathRules(own) for tool, own in self._others.items()}
+        self._commands = CommandRules(commands)
+        self._domains = DomainRules(domains)
+
+    @property
+    def names_commands(self) -> bool:
+        """True when a rule names a command."""
+        return bool(self._commands)
+
+    @property
+    def names_paths(self) -> bool:
+        """True when a rule names a path."""
+        return bool(self._edit) or bool(self._read)
+
+    def any_reading(self, reading: Reading) -> Found | None:
+        """The rule that covers any reading of the call: deny and ask."""
+        rule = self._by_name(reading)
+        if rule is not None:
+            return _found(rule, reading.tool)
+        if reading.bash is not None:
+            return self._any_command(reading.bash, reading) or self._any_parameter(reading)
+        return self._any_path(reading) or self._any_agent_or_url(reading) or self._any_parameter(reading)
+
+    def every_reading(self, reading: Reading, *, hidden_names: bool, globs: bool) -> Found | None:
+        """The rules that cover the call in every reading: allow.
+
+        `hidden_names` and `globs` say whether a bare `Bash` covers commands whose name only the shell knows, and globs
+        that may meet any file.
+        """
+        rule = self._by_name(reading)
+        if reading.bash is not None:
+            if rule is not None and _bare_covers(reading.bash, hidden_names=hidden_names, globs=globs):
+                return _found(rule, "the command")
+            return self._every_command(reading.bash, reading)
+        if rule is not None:
+            return _found(rule, reading.tool)
+        return self._every_path(reading) or self._every_agent_or_url(reading)
+
+    def _by_name(self, reading: Reading) -> Rule | None:
+        """The rule that covers the whole tool."""
+        for name in self._names(reading):
+            rule = self._whole.get(name)
+            if rule is not None and (name in PATH_RULES or name_covers(rule, reading.tool, reading.registry)):
+                return rule
+        return next((rule for rule in self._globs if name_covers(rule, reading.tool, reading.registry)), None)
+
+    def _names(self, reading: Reading) -> Iterator[str]:
+        """Names of rules that may cover the whole tool: `Edit` is for all that writes, and allowing it allows reading."""
+        yield from names_to_try(reading.tool)
+        writes, reads = reading.facts.writes is not None, reading.facts.reads is not None
+        if reads and not (writes and self.behavior == "allow"):
+            yield "Read"
+        if writes or (reads and self.behavior == "allow"):
+            yield "Edit"
+            yield "Write"
+
+    def _any_path(self, reading: Reading) -> Found | None:
+        own = self._own_paths.get(reading.tool)
+        for path in reading.writes:
+            found = self._any_written(path, reading) or (own and _any(own, path, reading))
+            if found:
+                return found
+        for path in reading.reads:
+            found = _any(self._read, path, reading) or (own and _any(own, path, reading))
+            if found:
+                return found
+        return None
+
+    def _any_written(self, path: Spelled, reading: Reading) -> Found | None:
+        """Edit rules, and Read rules that deny: who may not read a file may not change it."""
+        found = _any(self._edit, path, reading)
+        if found is None and self.behavior == "deny":
+            found = _any(self._read, path, reading)
+        return found
+
+    def _every_path(self, reading: Reading) -> Found | None:
+        used: list[Rule] = []
+        for paths, books in ((reading.writes, (self._edit,)), (reading.reads, (self._read, self._edit))):
+            for path in paths:
+                rules = (book.all_readings(path, reading.ground) for book in books)
+                rule = next((rule for rule in rules if rule is not None), None)
+                if rule is None:
+                    return None
+                used.append(rule)
+        if not used:
+            return None
+        names = ", ".join(path.absolute for path in (*reading.writes, *reading.reads))
+        return Found(used[0], tuple(dict.fromkeys(used)), f"{used[0].text} covers {names}")
+
+    def _any_command(self, bash: BashReading, reading: Reading) -> Found | None:
+        rule = self._commands.denying(bash)
+        if rule is not None:
+            return _found(rule, "the command")
+        if not self.names_paths:
+            return None
+        for word in written_operands(bash):
+            found = self._any_written(_operand(word, reading), reading)
+            if found is not None:
+                return found
+        if self._read:
+            for word in read_operands(bash):
+                found = _any(self._read, _operand(word, reading), reading)
+                if found is not None:
+                    return found
+        return None
+
+    def _every_command(self, bash: BashReading, reading: Reading) -> Found | None:
+        for pattern in self._commands.allowing(bash):
+            if _reaches(pattern, bash.plain_words or (), reading):
+                return _found(pattern.rule, "the command")
+        return None
+
+    def _any_agent_or_url(self, reading: Reading) -> Found | None:
+        match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
+            case "WebFetch", str(url), _:
+                rule = self._domains.either(url)
+                return None if rule is None else _found(rule, url)
+            case (("Agent" | "Task"), _, str(name)):
+                low = name.lower()
+                rules = (rule for rule in self._agents if rule.tool == reading.tool)
+                rule = next((rule for rule in rules if fits(pieces((rule.specifier or "").lower()), low)), None)
+                return None if rule is None else _found(rule, name)
+            case _:
+                return None
+
+    def _every_agent_or_url(self, reading: Reading) -> Found | None:
+        match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
+            case "WebFetch", str(url), _:
+                rule = self._domains.plain(url)
+                return None if rule is None else _found(rule, url)
+            case (("Agent" | "Task"), _, str(name)):
+                rules = (rule for rule in self._agents if rule.tool == reading.tool and rule.specifier == name)
+                rule = next(rules, None)
+                return None if rule is None else _found(rule, name)
+            case _:
+                return None
+
+    def _any_parameter(self, reading: Reading) -> Found | None:
+        """`Tool(param:value)`; for a tool whose specifiers we do not know, any text of the input that equals it."""
+        for rule in self._parameters.get(reading.tool, ()):
+            name, value = rule.parameter or ("", "")
+            if name in reading.input and fits(pieces(value.lower()), _as_text(reading.input[name]).lower()):
+                return _found(rule, f"{name}: {_as_text(reading.input[name])}")
+        for rule in self._others.get(reading.tool, ()):
+            if any(
+                isinstance(value, str) and fits(pieces(rule.specifier or ""), value) for value in reading.input.values()
+            ):
+                return _found(rule, "the input")
+        return None
+
+
+def _any(rules: PathRules, path: Spelled, reading: Reading) -> Found | None:
+    rule = rules.any_reading(path, reading.ground)
+    return None if rule is None else _found(rule, path.absolute)
+
+
+def _operand(word: str, reading: Reading) -> Spelled:
+    return spell(word or ".", reading.place.cwd, reading.place.files)
+
+
+def _bare_covers(bash: BashReading, *, hidden_names: bool, globs: bool) -> bool:
+    """True when a bare `Bash` covers the command: what it runs and writes can be told, as far as rules need it."""
+    if bash.loose_output is not None or (bash.unknown is not None and not hidden_names):
+        return False
+    return globs or not has_glob_operand(bash)
+
+
+def _reaches(pattern: CommandPattern, words: tuple[str, ...], reading: Reading) -> bool:
+    """True when the place allows what the pattern covers: the program meant, and targets that it may write."""
+    if "/" in words[0] and not words[0].startswith("/") and reading.place.cwd != pattern.rule.source.root:
+        return False
+    if not pattern.wildcard:
+        return True
+    return refused_target(words, pattern.begun, reading.ground, reading.place.settings_dir) is None
+
+
+def _as_text(value: Json) -> str:
+    """A JSON value as it is written in a rule."""
+    match value:
+        case True:
+            return "true"
+        case False:
+            return "false"
+        case None:
+            return "null"
+        case str() | int() | float():
+            return str(value)
+        case _:
+            return ""
