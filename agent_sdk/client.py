@@ -184,7 +184,7 @@ class AgentClient:
         if self._tasks is None:
             raise OptionsError("use the client inside its `async with` block")
         self._running = True
-        self._conversation.session.interrupt = Interrupt()
+        self._conversation.session.interrupt = Interrupt(armed=True)
         self._tasks.start_soon(self._run, prompt, decisions)
 
     async def _run(self, prompt: Sequence[JsonObject] | None, decisions: Mapping[str, Allow | Deny] | None) -> None:
@@ -194,7 +194,7 @@ class AgentClient:
                 prompt, decisions = self._conversation.session.take_arrivals(prompts=True), None
                 if not prompt:
                     return
-                self._conversation.session.interrupt = Interrupt()
+                self._conversation.session.interrupt = Interrupt(armed=True)
         finally:
             self._running = False
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import anyio
 
+_OPEN: AbstractContextManager[None] = nullcontext()
+
 
 class Interrupt:
-    """One per run. `set` cancels every guarded block; the run then ends legally and the session can go on."""
+    """One per run. `set` cancels every guarded block; the run then ends legally and the session can go on.
 
-    def __init__(self) -> None:
+    Nobody can interrupt an unarmed one (`query()` has no handle for it), so its blocks need no guard.
+    """
+
+    def __init__(self, *, armed: bool) -> None:
         self.requested = False
+        self._armed = armed
         self._scopes: set[anyio.CancelScope] = set()
 
     def set(self) -> None:
@@ -21,9 +27,12 @@ class Interrupt:
         for scope in self._scopes:
             scope.cancel()
 
-    @contextmanager
-    def guard(self) -> Iterator[None]:
+    def guard(self) -> AbstractContextManager[None]:
         """A block that an interrupt cancels; afterwards `requested` tells. Never held open over a `yield`."""
+        return self._guarded() if self._armed else _OPEN
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
         with anyio.CancelScope() as scope:
             if self.requested:
                 scope.cancel()

@@ -71,7 +71,7 @@ class AgentOptions(BaseModel):
     - `on_unknown`, `on_tool_changed`: what a resume does with a call of unknown outcome, or of a tool that changed.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, frozen=True, strict=True, defer_build=True)
 
     model: str | Any = "claude-sonnet-4-5"
     client: object = None

@@ -104,7 +104,7 @@ class Session:
         self.settings = own_settings(options)
         self.settings_after: Settings | None = None
         self.policy = CurrentPolicy(_snapshot(options))
-        self.interrupt = Interrupt()
+        self.interrupt = Interrupt(armed=False)
         self.spent = Spent()
         self.denials: list[JsonObject] = []
         self.warnings: list[str] = []

@@ -349,6 +349,7 @@ class CommandRules:
             else:
                 self._by_key.setdefault(pattern.key, []).append(number)
         self._longest = max(map(len, self._by_key), default=0)
+        self._first_words = {key[0] for key in self._by_key if key}
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
@@ -366,16 +367,21 @@ class CommandRules:
                 if covers_allow(self._patterns[number], reading):
                     yield self._patterns[number]
 
+    def _keys_at(self, first: str, reading: BashReading) -> Iterator[tuple[str, ...]]:
+        """All keys that the command may meet where a word may be called `first`."""
+        for part in reading.parts:
+            for place, forms in enumerate(part.forms):
+                if first in forms:
+                    for size in range(1, self._longest + 1):
+                        yield (first, *part.low[place + 1 : place + size])
+
     def denying(self, reading: BashReading) -> Rule | None:
         """The first rule that covers the command at any word."""
         if not self._patterns:
             return None
         near = set(self._by_key.get((), ()))
-        for part in reading.parts:
-            for place, forms in enumerate(part.forms):
-                for form in forms:
-                    for size in range(1, self._longest + 1):
-                        key = (form, *part.low[place + 1 : place + size])
-                        near.update(self._by_key.get(key, ()))
+        for first in reading.names & self._first_words:
+            for key in self._keys_at(first, reading):
+                near.update(self._by_key.get(key, ()))
         found = (self._patterns[number] for number in sorted(near))
         return next((pattern.rule for pattern in found if covers_deny(pattern, reading)), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_sdk.rules.bash import BashReading, CommandPattern, CommandRules
@@ -37,7 +37,7 @@ class Book:
         self.behavior = behavior
         self._whole: dict[str, Rule] = {}
         self._globs: list[Rule] = []
-        self._parameters: dict[str, list[Rule]] = {}
+        self._parameters: dict[tuple[str, str], list[tuple[tuple[str, ...], Rule]]] = {}
         self._agents: list[Rule] = []
         self._others: dict[str, list[Rule]] = {}
         paths: dict[str, list[Rule]] = {"Edit": [], "Read": []}
@@ -46,8 +46,9 @@ class Book:
         for rule in rules:
             if rule.behavior != behavior:
                 continue
-            if behavior != "allow" and rule.parameter is not None:
-                self._parameters.setdefault(rule.tool, []).append(rule)
+            if behavior != "allow" and (parameter := _parameter(rule)) is not None:
+                name, value = parameter
+                self._parameters.setdefault((rule.tool, name), []).append((pieces(value.lower()), rule))
             match rule.tool:
                 case tool if rule.specifier is None:
                     if "*" in tool.removesuffix("__*"):
@@ -112,17 +113,20 @@ class Book:
             rule = self._whole.get(name)
             if rule is not None and (name in PATH_RULES or name_covers(rule, reading.tool, reading.registry)):
                 return rule
-        return next((rule for rule in self._globs if name_covers(rule, reading.tool, reading.registry)), None)
+        for rule in self._globs:
+            if name_covers(rule, reading.tool, reading.registry):
+                return rule
+        return None
 
-    def _names(self, reading: Reading) -> Iterator[str]:
-        """Names of rules that may cover the whole tool: `Edit` is for all that writes, and allowing it allows reading."""
-        yield from names_to_try(reading.tool)
+    def _names(self, reading: Reading) -> tuple[str, ...]:
+        """Names of rules that may cover the whole tool: `Edit` is for all that writes; allowing it allows reading."""
+        names = names_to_try(reading.tool)
         writes, reads = reading.facts.writes is not None, reading.facts.reads is not None
         if reads and not (writes and self.behavior == "allow"):
-            yield "Read"
+            names += ("Read",)
         if writes or (reads and self.behavior == "allow"):
-            yield "Edit"
-            yield "Write"
+            names += ("Edit", "Write")
+        return names
 
     def _any_path(self, reading: Reading) -> Found | None:
         own = self._own_paths.get(reading.tool)
@@ -207,16 +211,24 @@ class Book:
 
     def _any_parameter(self, reading: Reading) -> Found | None:
         """`Tool(param:value)`; for a tool whose specifiers we do not know, any text of the input that equals it."""
-        for rule in self._parameters.get(reading.tool, ()):
-            name, value = rule.parameter or ("", "")
-            if name in reading.input and fits(pieces(value.lower()), _as_text(reading.input[name]).lower()):
-                return _found(rule, f"{name}: {_as_text(reading.input[name])}")
+        for name, given in reading.input.items() if self._parameters else ():
+            for value, rule in self._parameters.get((reading.tool, name), ()):
+                if fits(value, _as_text(given).lower()):
+                    return _found(rule, f"{name}: {_as_text(given)}")
         for rule in self._others.get(reading.tool, ()):
             if any(
                 isinstance(value, str) and fits(pieces(rule.specifier or ""), value) for value in reading.input.values()
             ):
                 return _found(rule, "the input")
         return None
+
+
+def _parameter(rule: Rule) -> tuple[str, str] | None:
+    """Name and value of a rule for a parameter; `WebFetch(domain:x)` and `Bash(x:*)` are something else."""
+    parameter = rule.parameter
+    if parameter is None or (rule.tool == "WebFetch" and parameter[0] == "domain"):
+        return None
+    return None if rule.tool == "Bash" and parameter[1] == "*" else parameter
 
 
 def _any(rules: PathRules, path: Spelled, reading: Reading) -> Found | None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from agent_sdk.rules.globs import fits, pieces
 from agent_sdk.rules.rule import Rule
 
 
-def names_to_try(tool: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def names_to_try(tool: str) -> tuple[str, ...]:
     """Rule names without a free `*` that may cover `tool`: its own, and those of the servers that it may belong to."""
+    return tuple(_names_to_try(tool))
+
+
+def _names_to_try(tool: str) -> Iterator[str]:
     yield tool
     if not tool.startswith("mcp__"):
         return
