@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from agent_sdk.hooks.events import HookContext, HookEvent, HookInput, HookJSONOutput
     from agent_sdk.hooks.matcher import HookMatcher
+    from agent_sdk.inbox import Inbox
     from agent_sdk.messages import (
         AssistantMessage,
         ContentBlock,
@@ -56,8 +57,11 @@ if TYPE_CHECKING:
     from agent_sdk.permissions.policy import PermissionPolicy
     from agent_sdk.rules.files import FileView
     from agent_sdk.sessions.memory import InMemoryStore
+    from agent_sdk.sessions.portable import export_session, import_session
     from agent_sdk.sessions.records import PendingApproval
+    from agent_sdk.sessions.sqlite import SQLiteStore
     from agent_sdk.sessions.store import DeferralStore, Journal, SessionStore
+    from agent_sdk.sessions.upkeep import delete_session, list_sessions, prune_sessions
     from agent_sdk.tools.base import Tool, ToolContext
     from agent_sdk.tools.function import tool
 
@@ -86,6 +90,7 @@ __all__ = [
     "HookJSONOutput",
     "HookMatcher",
     "InMemoryStore",
+    "Inbox",
     "Journal",
     "Message",
     "Model",
@@ -100,6 +105,7 @@ __all__ = [
     "PermissionUpdate",
     "ResultMessage",
     "RuleError",
+    "SQLiteStore",
     "SessionBusyError",
     "SessionError",
     "SessionNotFoundError",
@@ -118,6 +124,11 @@ __all__ = [
     "ToolUseBlock",
     "UserMessage",
     "Verdict",
+    "delete_session",
+    "export_session",
+    "import_session",
+    "list_sessions",
+    "prune_sessions",
     "query",
     "tool",
 ]
@@ -147,6 +158,7 @@ _HOMES = {
     "HookJSONOutput": "agent_sdk.hooks.events",
     "HookMatcher": "agent_sdk.hooks.matcher",
     "InMemoryStore": "agent_sdk.sessions.memory",
+    "Inbox": "agent_sdk.inbox",
     "Journal": "agent_sdk.sessions.store",
     "Message": "agent_sdk.messages",
     "Model": "agent_sdk.models.base",
@@ -161,6 +173,7 @@ _HOMES = {
     "PermissionUpdate": "agent_sdk.decisions",
     "ResultMessage": "agent_sdk.messages",
     "RuleError": "agent_sdk.errors",
+    "SQLiteStore": "agent_sdk.sessions.sqlite",
     "SessionBusyError": "agent_sdk.errors",
     "SessionError": "agent_sdk.errors",
     "SessionNotFoundError": "agent_sdk.errors",
@@ -179,6 +192,11 @@ _HOMES = {
     "ToolUseBlock": "agent_sdk.messages",
     "UserMessage": "agent_sdk.messages",
     "Verdict": "agent_sdk.decisions",
+    "delete_session": "agent_sdk.sessions.upkeep",
+    "export_session": "agent_sdk.sessions.portable",
+    "import_session": "agent_sdk.sessions.portable",
+    "list_sessions": "agent_sdk.sessions.upkeep",
+    "prune_sessions": "agent_sdk.sessions.upkeep",
     "query": "agent_sdk.client",
     "tool": "agent_sdk.tools.function",
 }

@@ -32,10 +32,6 @@ NOT_YET: dict[str, int] = {
     "D34": 3,
     "sh-prefix-030": 3,
     "pa-anchor-021": 3,
-    # sessions on disk, export and import
-    "E19": 4,
-    "E20": 4,
-    "E23": 4,
     # rules: the second reading of shell commands, and what paths and domains still lack
     "B03": 5,
     "B05": 5,
