@@ -57,6 +57,7 @@ class _Started:
 @dataclass(slots=True)
 class _Session:
     claim: Claim | None = None
+    fence: int = 0
     settled: dict[CallKey, str] = field(default_factory=dict)
     pending: dict[CallKey, PendingApproval] = field(default_factory=dict)
     journal: dict[CallKey, _Started] = field(default_factory=dict)
@@ -143,8 +144,9 @@ class InMemoryStore:
             held = session.claim
             if held is not None and held.until > now:
                 raise checks.busy(session_id, held.owner, held.until, now)
-            self._fence += 1
-            session.claim = Claim(session_id=session_id, owner=owner, fence=self._fence, until=now + lease)
+            session.fence = (session.fence or self._fence) + 1
+            self._fence = max(self._fence, session.fence)
+            session.claim = Claim(session_id=session_id, owner=owner, fence=session.fence, until=now + lease)
             return session.claim
 
     async def renew(self, claim: Claim, lease: timedelta) -> Claim | None:

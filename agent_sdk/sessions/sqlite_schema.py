@@ -41,7 +41,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         "INSERT INTO fences VALUES (0)",
         """CREATE TABLE claims (
             session_id TEXT PRIMARY KEY,
-            owner TEXT NOT NULL,
+            owner TEXT,
             fence INTEGER NOT NULL,
             until INTEGER NOT NULL
         ) WITHOUT ROWID""",

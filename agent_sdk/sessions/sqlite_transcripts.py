@@ -110,7 +110,7 @@ def delete(connection: sqlite3.Connection, address: Address) -> None:
 def current_claim(connection: sqlite3.Connection, session_id: str) -> Claim | None:
     """The last claim on a session that was not released, its lease over or not."""
     row = connection.execute(
-        "SELECT owner, fence, until FROM claims WHERE session_id = ?", (stored(session_id),)
+        "SELECT owner, fence, until FROM claims WHERE session_id = ? AND owner IS NOT NULL", (stored(session_id),)
     ).fetchone()
     if row is None:
         return None
@@ -123,12 +123,21 @@ def take_claim(connection: sqlite3.Connection, session_id: str, owner: str, unti
     good = current_claim(connection, session_id)
     if good is not None and good.until > now:
         raise checks.busy(session_id, good.owner, good.until, now)
-    connection.execute("UPDATE fences SET last = last + 1")
-    (fence,) = connection.execute("SELECT last FROM fences").fetchone()
+    fence = _next_fence(connection, session_id)
     connection.execute(
         "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", (stored(session_id), stored(owner), fence, micros(until))
     )
     return Claim(session_id=session_id, owner=owner, fence=fence, until=until)
+
+
+def _next_fence(connection: sqlite3.Connection, session_id: str) -> int:
+    """One more than the session's last fence, so that its runs see whether another one was there in between; for a new
+    session one more than any ever given, so that a claim from before a delete is stale for ever."""
+    row = connection.execute("SELECT fence FROM claims WHERE session_id = ?", (stored(session_id),)).fetchone()
+    (last,) = connection.execute("SELECT last FROM fences").fetchone()
+    fence = int(last if row is None else row[0]) + 1
+    connection.execute("UPDATE fences SET last = max(last, ?)", (fence,))
+    return fence
 
 
 def holds(connection: sqlite3.Connection, claim: Claim) -> bool:
@@ -147,12 +156,15 @@ def check_held(connection: sqlite3.Connection, claim: Claim, now: datetime) -> N
 def renew_claim(connection: sqlite3.Connection, claim: Claim, until: datetime) -> Claim | None:
     """The claim with another end; `None` when it is lost."""
     done = connection.execute(
-        "UPDATE claims SET until = ? WHERE session_id = ? AND fence = ?",
+        "UPDATE claims SET until = ? WHERE session_id = ? AND fence = ? AND owner IS NOT NULL",
         (micros(until), stored(claim.session_id), claim.fence),
     )
     return replace(claim, until=until) if done.rowcount == 1 else None
 
 
 def release_claim(connection: sqlite3.Connection, claim: Claim) -> None:
-    """Give the claim back, when it is the current one."""
-    connection.execute("DELETE FROM claims WHERE session_id = ? AND fence = ?", (stored(claim.session_id), claim.fence))
+    """Give the claim back, when it is the current one. Its fence is remembered."""
+    connection.execute(
+        "UPDATE claims SET owner = NULL, until = 0 WHERE session_id = ? AND fence = ?",
+        (stored(claim.session_id), claim.fence),
+    )

@@ -10,7 +10,7 @@ import anyio
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.decisions import Allow
 from agent_sdk.errors import SessionBusyError
-from agent_sdk.sessions.records import Answer
+from agent_sdk.sessions.records import Answer, Claim, Run
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.testing.store_values import entry, session_key
 
@@ -64,6 +64,35 @@ async def live(store: SQLiteStore, name: str) -> None:
         await store.release(owned)
 
 
+async def work(store: SQLiteStore, name: str) -> None:
+    """Run the three calls of sixty sessions, as one of several workers; a call that runs leaves a line in a file."""
+    say("ready")
+    while True:
+        for session_id in (f"w{number}" for number in range(60)):
+            try:
+                owned = await store.claim(session_id, name, timedelta(milliseconds=100))
+            except SessionBusyError:
+                continue
+            for call in ("t1", "t2", "t3"):
+                await run_once(
+                    store, owned, CallKey(session_id=session_id, agent_path=(), message_uuid="m", tool_use_id=call)
+                )
+            await store.release(owned)
+        await anyio.sleep(0.01)
+
+
+async def run_once(store: SQLiteStore, owned: Claim, key: CallKey) -> None:
+    """Begin a call; when told to run it, leave a line and end it. A claim that was lost meanwhile stops it."""
+    try:
+        if await store.begin_call(owned, key, {}) == Run():
+            with store.path.with_name("effects").open("a") as effects:
+                effects.write(f"{key.session_id} {key.tool_use_id}\n")
+            await anyio.sleep(0.01)
+            await store.end_call(owned, key, ToolResult("ran"))
+    except SessionBusyError:
+        pass
+
+
 async def wait(store: SQLiteStore, name: str) -> None:
     """Wait for an answer in the session `s`."""
     say("ready")
@@ -74,8 +103,8 @@ def main() -> None:
     """Run one command on asyncio, or on trio for odd names."""
     command, path, name = sys.argv[1:]
     store = SQLiteStore(path)
-    work = {"claim": claim, "answer": answer, "live": live, "wait": wait}[command]
-    anyio.run(work, store, name, backend="trio" if name.isdigit() and int(name) % 2 else "asyncio")
+    job = {"claim": claim, "answer": answer, "live": live, "wait": wait, "work": work}[command]
+    anyio.run(job, store, name, backend="trio" if name.isdigit() and int(name) % 2 else "asyncio")
 
 
 if __name__ == "__main__":

@@ -131,6 +131,30 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int)
         anyio.run(check, store, session_id, lines)
 
 
+def test_no_call_runs_twice_however_often_workers_die(tmp_path: Path) -> None:
+    """Workers share sessions, lose leases and are killed at random; every call has run at most once, and the journal
+    knows of each that did."""
+    dice = random.Random(7)
+    path = tmp_path / "s.sqlite"
+    for _ in range(5):
+        workers = [start("work", path, str(number)) for number in range(3)]
+        assert {line(worker) for worker in workers} == {"ready"}
+        time.sleep(dice.uniform(0.2, 0.6))
+        for worker in workers:
+            worker.kill()
+            worker.communicate(timeout=30)
+    effects = (tmp_path / "effects").read_text().splitlines()
+    assert len(effects) == len(set(effects))
+    assert len(effects) > 20
+    store = SQLiteStore(path)
+    known = set()
+    for number in range(60):
+        turn = anyio.run(store.open_turn, f"w{number}")
+        known |= {f"{key.session_id} {key.tool_use_id}" for key in (*turn.done, *turn.started)}
+    assert set(effects) <= known
+    assert len(effects) <= len(known) <= 180
+
+
 async def check(store: SQLiteStore, session_id: str, lines: set[str]) -> None:
     """All that was acknowledged is there, each entry once."""
     loaded = [str(item["uuid"]) for item in await store.load(session_key(session_id)) or []]
