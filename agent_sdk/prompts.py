@@ -80,5 +80,6 @@ async def ask_stop_hooks(session: Session, ended: Ended, stop_blocks: int) -> En
 
 
 def _tell(session: Session, heard: EventHeard) -> None:
+    session.tell_hooks(heard.trace)
     for notice in heard.notices:
         session.tell("hook_message", message=notice)

@@ -11,8 +11,9 @@ import anyio
 
 from agent_sdk.calls import ToolCall
 from agent_sdk.config import PermissionMode
-from agent_sdk.decisions import Verdict
+from agent_sdk.decisions import Trace, Verdict
 from agent_sdk.history import History
+from agent_sdk.hooks.events import HOOK_EVENTS
 from agent_sdk.hooks.hear import Scene
 from agent_sdk.interrupt import Interrupt
 from agent_sdk.ledger import Ledger, entry
@@ -91,6 +92,10 @@ class Arrival:
     is_prompt: bool = False
 
 
+# Steps of a trace that are hooks: as the order names them, and the events that are no permission.
+HOOK_STEPS = frozenset({"hook", "permission_request", *HOOK_EVENTS})
+
+
 class Session:
     """The state of one session while this process runs it. Built with `start`; used by loop, turn and resume."""
 
@@ -152,6 +157,13 @@ class Session:
             self.post(message)
         else:
             self._outbox.append(message)
+
+    def tell_hooks(self, trace: Trace, tool_use_id: str | None = None) -> None:
+        """What each hook said, one message a hook, where the options ask for it."""
+        for step in trace if self.options.include_hook_events else ():
+            if step.step in HOOK_STEPS:
+                data = considered_to_json(step)
+                self.tell("hook_event", **data, tool_use_id=tool_use_id)
 
     def warn(self, text: str) -> None:
         """A warning for the application, once a run."""

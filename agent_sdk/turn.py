@@ -149,6 +149,9 @@ class Turn:
             session.arrive(*outcome.contexts)
             for notice in outcome.notices:
                 session.tell("hook_message", message=notice)
+            for docket in dockets:
+                if docket.verdict is not None:
+                    session.tell_hooks(docket.verdict.trace, docket.call.id)
             self.stop = outcome.stop if self.stop is None else self.stop
             self.aborted = self.aborted or outcome.interrupted_by is not None
         self.aborted = self.aborted or session.interrupt.requested
@@ -385,6 +388,7 @@ class Turn:
         )
         for notice in heard.notices:
             self.session.tell("hook_message", message=notice)
+        self.session.tell_hooks(heard.trace, call.id)
         for fault in heard.faults:
             self.session.warn(f"{event} hook {fault}; the result was kept")
         self.session.arrive(*heard.contexts, *([heard.block] if heard.block is not None else []))

@@ -57,7 +57,7 @@ def digest(value: Json) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-class lazy(Generic[Owner, T]):  # noqa: N801  # used like `property`
+class lazy(Generic[Owner, T]):  # used like `property`
     """A property that is worked out when it is first read, and kept.
 
     `functools.cached_property` without its lock (Python 3.11), which costs more than most of what is kept here.

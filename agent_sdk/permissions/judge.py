@@ -86,6 +86,14 @@ def deny_rules(case: Case) -> Finding | None:
     return None
 
 
+def unreadable(case: Case) -> Finding | None:
+    """An empty path, or one with a NUL character, names no file: nobody can approve it."""
+    for reading in case.readings:
+        if reading.refused is not None:
+            return Finding(behavior="deny", decision=Deny(), by="unreadable", reason=reading.refused)
+    return None
+
+
 def hook_defers(case: Case) -> Finding | None:
     """A hook's defer parks the call: it is no prompt, so every mode lets it."""
     if not isinstance(case.heard, Defer):
@@ -156,6 +164,7 @@ def reads(case: Case) -> Finding | None:
 STEPS: tuple[Step, ...] = (
     hook_denies,
     deny_rules,
+    unreadable,
     hook_defers,
     must_ask,
     mode,

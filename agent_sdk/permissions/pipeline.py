@@ -256,6 +256,8 @@ def _with_result(verdict: Verdict, heard: Heard | None) -> Verdict:
             result = refusal(deny, heard.fault if heard else None, heard.unfit if heard else None)
         case "deny_rules", _:
             result = ToolResult(messages.RULE_DENIED, is_error=True)
+        case "unreadable", _:
+            result = ToolResult(messages.unreadable(verdict.reason), is_error=True)
         case _:
             result = ToolResult(messages.DONT_ASK_DENIED, is_error=True)
     return replace(verdict, result=result)

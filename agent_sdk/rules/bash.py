@@ -33,6 +33,7 @@ _INPUT = re.compile(r"(?<!<)<(?!<)[&]*[ \t]*" + _WORD)
 _HERE = re.compile(r"<<-?[ \t]*(?:\\|'|\")?([A-Za-z0-9_]+)")
 _UNFINISHED = re.compile(r"(?:\|\||&&|\||[<>]|(?<!\\)\\)\s*$|\|\s+\||^\s*[|&;]|&&\s*[|&;]|;\s*;|\|\s*[;&]")
 _LOOKED_UP = re.compile(r"[$`*?\[~{}]")
+_OTHER_CALLERS = named("find fd time coproc mapfile readarray compgen complete bind trap")
 _GIT_WITH_VALUE = named("-c -C --git-dir --work-tree --namespace --exec-path --config-env --super-prefix")
 
 
@@ -150,21 +151,35 @@ def _balanced(command: str) -> bool:
 
 def _unknown(joined: str) -> str | None:
     """Why a denied command could hide behind a name that only the shell knows."""
+    if "`" in joined:
+        return "the command holds backticks"
     calls_others = False
-    for stretch in _OPERATORS.split(joined):
+    for operator, stretch in _stretches(joined):
         words = stretch.split()
+        if (operator[-1:] in "<>" or (words and _ASSIGNMENT.match(words[0]))) and _LOOKED_UP.search(stretch):
+            return f"it cannot be told which word of {stretch.strip()!r} is the name of a command"
         while words and (words[0] in RESERVED or _ASSIGNMENT.match(words[0]) or words[0].isdigit()):
             words.pop(0)
         if words and (_LOOKED_UP.search(words[0]) or not words[0].isascii()):
             return f"the name of the command {words[0]!r} is not static"
-        for word in words:
+        for word in stretch.split():
             base = folded(re.sub(r"['\"\\]", "", word).rpartition("/")[2])
             if base in SHELLS or base in ("eval", "source", "."):
                 return f"{base} may run anything"
-            calls_others = calls_others or base in WRAPPERS or base in ("find", "fd")
+            calls_others = calls_others or base in WRAPPERS or base in _OTHER_CALLERS
     if calls_others and _LOOKED_UP.search(joined.replace("{}", "")):
         return "a command that runs its operands is given words that are not static"
     return None
+
+
+def _stretches(joined: str) -> Iterator[tuple[str, str]]:
+    """The texts between operators, each with the operator before it."""
+    here = 0
+    operator = ";"
+    for found in _OPERATORS.finditer(joined):
+        yield operator, joined[here : found.start()]
+        operator, here = found[0], found.end()
+    yield operator, joined[here:]
 
 
 def _parts(joined: str) -> Iterator[Part]:

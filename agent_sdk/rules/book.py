@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agent_sdk.rules.bash import BashReading, CommandPattern, CommandRules
 from agent_sdk.rules.domains import DomainRules
 from agent_sdk.rules.globs import fits, pieces
-from agent_sdk.rules.names import name_covers, names_to_try
+from agent_sdk.rules.names import name_covers, names_to_try, whole_server
 from agent_sdk.rules.operands import has_glob_operand, read_operands, refused_target, written_operands
 from agent_sdk.rules.paths import PathRules
 from agent_sdk.rules.reading import Reading
@@ -51,7 +51,7 @@ class Book:
                 self._parameters.setdefault((rule.tool, name), []).append((pieces(value.lower()), rule))
             match rule.tool:
                 case tool if rule.specifier is None:
-                    if "*" in tool.removesuffix("__*"):
+                    if "*" in tool and not whole_server(tool):
                         self._globs.append(rule)
                     else:
                         self._whole.setdefault(tool, rule)

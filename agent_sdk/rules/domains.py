@@ -158,7 +158,7 @@ def _readings(authority: str) -> set[str]:
     found = set()
     for spelled in {host, unquote(host)}:
         for form in _ascii_forms(spelled):
-            bare = form.removesuffix(".")
+            bare = form.rstrip(".")
             found |= {_shortest(bare), _ipv4(bare) or _shortest(bare)}
     return found
 

@@ -20,7 +20,7 @@ RESERVED = named("if then elif else fi for while until do done case esac select 
 WRAPPERS = named(
     """sudo doas su env exec eval command builtin nice nohup timeout stdbuf ionice chrt taskset setsid watch flock
     chroot strace ltrace gdb unshare nsenter busybox toybox parallel xargs script expect rlwrap systemd-run runuser
-    pkexec start-stop-daemon entr at batch crontab ssh-agent dbus-run-session xvfb-run"""
+    pkexec start-stop-daemon entr at batch crontab ssh-agent dbus-run-session xvfb-run open xdg-open"""
 )
 
 # They change what later words mean, or expand subscripts.
@@ -33,7 +33,7 @@ BUILTINS = named(
 LANGUAGES = named(
     """sed gsed ssed awk gawk mawk nawk ed ex vi vim nvim emacs nano m4 bc dc ssh scp sftp rsync telnet nc ncat socat
     wget aria2c less more most man info zip unzip xxd dd split csplit screen tmux docker podman psql mysql sqlite3
-    jshell ghci openssl gpg"""
+    jshell ghci openssl gpg patch cpio pax sponge ssh-keygen ssh-add tcpdump nmap fzf"""
 )
 
 # Package runners that fetch and run what they are given.
@@ -43,70 +43,66 @@ SHELLS = named("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd"
 
 # An interpreter is covered when it is handed a script by name; options before the script run text.
 INTERPRETERS = named(
-    """python python2 python3 pypy pypy3 node nodejs deno bun ruby perl php lua luajit Rscript R julia osascript
+    """python pypy node nodejs deno bun ruby perl php lua luajit rscript r julia osascript
     tclsh"""
 )
 
 # Writers are covered for targets inside the working directories only; see operands.py.
 WRITERS = named(
-    "tee cp mv ln install rm rmdir unlink shred touch mkdir truncate chmod chown chgrp rename mkfifo mknod cd"
+    """tee cp mv ln install rm rmdir unlink shred touch mkdir truncate chmod chown chgrp rename mkfifo mknod cd gzip
+    gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 7z"""
 )
 
 # Options that run programs, write files, or read a configuration that does. `--long` holds for its abbreviations too,
 # `-x` for clusters; `word` is a sub-command or operand, and `word*` one that begins so.
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "find": ("-exec*", "-ok*", "-delete", "-fprint*", "-fls", "-files0-from"),
-    "fd": ("-x", "-X", "--exec", "--exec-batch"),
-    "git": (
-        *("-c", "-C", "-O", "--exec-path", "--git-dir", "--work-tree", "--config-env", "--namespace", "--output"),
-        *("--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--open-files-in-pager", "--extcmd"),
-        *("--template", "--config", "--tool", "--upload-archive", "--super-prefix", "-x", "-u"),
-        *("config", "difftool", "mergetool", "filter-branch", "bisect", "submodule", "daemon", "instaweb", "gui"),
-        *("clone", "ext::*", "hook", "credential*", "send-email", "archive", "alias.*"),
+OPTIONS: dict[str, frozenset[str]] = {
+    "find": named("-exec* -ok* -delete -fprint* -fls -files0-from"),
+    "fd": named("-x -X --exec --exec-batch"),
+    "git": named(
+        """-c -C -O -o -x -u --exec-path --git-dir --work-tree --config-env --output --output-directory --exec
+        --upload-pack --receive-pack --ext-diff --textconv --open-files-in-pager --extcmd --template --config --tool
+        --upload-archive --super-prefix config difftool mergetool filter-branch bisect submodule daemon instaweb gui
+        clone ext::* hook credential* send-email archive alias.* web--browse fast-import fast-export svn p4
+        upload-pack"""
     ),
-    "grep": ("-f",),
-    "rg": ("--pre", "--hostname-bin", "--search-zip", "-z"),
-    "sort": ("-o", "--output", "--compress-program", "-T", "--temporary-directory", "--files0-from"),
-    "tar": (
-        *("-I", "-F", "--to-command", "--checkpoint-action", "--use-compress-program", "--info-script"),
-        *("--new-volume-script", "--rmt-command", "--rsh-command", "-P", "--absolute-names", "-C", "--directory"),
+    "rg": named("--pre --hostname-bin --search-zip -z"),
+    "ack": named("--pager --output"),
+    "ag": named("--pager"),
+    "bat": named("--pager cache"),
+    "sort": named("-o --output --compress-program -T --temporary-directory --files0-from"),
+    "tar": named(
+        """-I -F -P -C --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script
+        --rmt-command --rsh-command --absolute-names --directory"""
     ),
-    "make": ("-f", "-C", "-I", "--eval", "--file", "--makefile", "--directory", "*=*"),
-    "gmake": ("-f", "-C", "-I", "--eval", "--file", "--makefile", "--directory", "*=*"),
-    "cargo": ("--config", "-Z", "install", "--manifest-path", "-C"),
-    "go": (
-        "-exec",
-        "-exec=*",
-        "-toolexec*",
-        "-vettool*",
-        "run",
-        "install",
-        "generate",
-        "tool",
-        "-C",
-        "-o",
-        "-overlay*",
+    "bsdtar": named("-I --use-compress-program -P -C --cd"),
+    "make": named("-f -C -I --eval --file --makefile --directory *=*"),
+    "cargo": named("--config -Z install --manifest-path -C"),
+    "rustc": named("-C -Z -o --out-dir"),
+    "go": named("-exec* -toolexec* -vettool* -overlay* -C -o run install generate tool"),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), named("-wrapper -fplugin* -specs* -B -o @*")),
+    "pytest": named("-p -c -o --rootdir --confcutdir --override-ini --pdbcls"),
+    "npm": named(
+        "e ex exe exec x ini init innit cre crea creat create config set explore edit --script-shell --prefix"
     ),
-    "pytest": ("-p", "-c", "--rootdir", "--confcutdir", "-o", "--override-ini", "--pyargs", "--pdbcls"),
-    "npm": ("exec", "x", "init", "create", "innit", "config", "set", "explore", "edit", "--script-shell", "--prefix"),
-    "pnpm": ("exec", "dlx", "create", "config", "env", "--script-shell"),
-    "yarn": ("exec", "dlx", "create", "config", "set", "plugin"),
-    "pip": ("-r", "--target", "--editable", "-e", "--root", "--prefix", "config"),
-    "uv": ("run", "tool", "x"),
-    "column": (),
-    "uniq": (),
-    "iconv": ("-o", "--output"),
-    "tree": ("-o", "-R"),
-    "date": ("-s", "--set"),
-    "hostname": ("-F", "--file", "-b"),
-    "journalctl": ("--vacuum*", "--rotate", "--flush", "--cursor-file"),
-    "systemctl": ("edit", "--root", "-H", "--host"),
-    "kubectl": ("exec", "edit", "cp", "--kubeconfig", "plugin"),
-    "gh": ("alias", "extension", "ext", "config"),
-    "jq": ("-f", "--from-file", "-L"),
-    "diff": ("--output", "-l", "--paginate"),
-    "ps": (),
+    "pnpm": named("exec dlx create config env --script-shell"),
+    "yarn": named("exec dlx create config set plugin"),
+    "pip": named("-r -e --target --editable --root --prefix config"),
+    "uv": named("run tool x"),
+    "yq": named("-i -s --inplace --split-exp --split-exp-file"),
+    "base64": named("-o --output"),
+    "iconv": named("-o --output"),
+    "tree": named("-o -R"),
+    "date": named("-s --set"),
+    "hostname": named("-F --file -b"),
+    "journalctl": named("--vacuum* --rotate --flush --cursor-file"),
+    "systemctl": named("edit --root -H --host"),
+    "kubectl": named("exec edit cp plugin --kubeconfig"),
+    "gh": named("alias extension ext config"),
+    "jq": named("-f -L --from-file"),
+    "diff": named("--output -l --paginate"),
 }
+
+NONE = named("")
 
 # The same letter is harmless behind these sub-commands.
 HARMLESS = frozenset({("git", "push", "-u"), ("git", "add", "-u"), ("git", "status", "-u"), ("git", "stash", "-u")})
@@ -117,17 +113,21 @@ CURL = named("-s -S -f -L -I -i -v --silent --show-error --fail --location --hea
 
 def refusal(words: Sequence[str], spelled: int) -> str | None:
     """Why a wildcard does not cover the plain `words`; the first `spelled` of them stand in the rule itself."""
-    program = words[0].rpartition("/")[2]
+    program = words[0].rpartition("/")[2].lower()
+    if program not in OPTIONS and program not in WRITERS:
+        program = program.rstrip("0123456789.-") or program
     if spelled < 1 and program in SHELLS | INTERPRETERS | WRAPPERS | RUNNERS | LANGUAGES | BUILTINS | WRITERS:
         return f"{program} is not named by the rule"
     if program in WRAPPERS or program in RUNNERS:
         inner = 1
-        while inner < spelled and (words[inner][0] in "-0123456789" or "=" in words[inner]):
+        while inner < spelled and (words[inner][0].isdigit() or _assigns(words[inner])):
             inner += 1
-        return f"{program} runs its operands" if inner >= spelled else refusal(words[inner:], spelled - inner)
+        if inner >= spelled or words[inner].startswith("-"):
+            return f"{program} runs its operands"
+        return refusal(words[inner:], spelled - inner)
     if program in BUILTINS or program in LANGUAGES:
         return f"{program} can do more than its name says"
-    if program in SHELLS or program.rstrip("0123456789.") in INTERPRETERS or program in INTERPRETERS:
+    if program in SHELLS or program in INTERPRETERS:
         if len(words) < 2 or (words[1].startswith("-") and spelled < 3):
             return f"{program} runs text"
         return None
@@ -137,11 +137,21 @@ def refusal(words: Sequence[str], spelled: int) -> str | None:
         return odd and f"curl {odd} may write a file"
     if program == "uniq" and sum(not word.startswith("-") for word in words[1:]) > 1:
         return "uniq writes its second operand"
-    for word in rest:
-        for option in OPTIONS.get(program, ()):
+    if program.endswith("tar") and len(words) > 1 and spelled < 2 and not words[1].startswith("-"):
+        rest = (f"-{words[1]}", *words[2:])
+    operands_from = rest.index("--") if "--" in rest else len(rest)
+    options = OPTIONS.get(program) or OPTIONS.get(program.removeprefix("g"), NONE)
+    for place, word in enumerate(rest):
+        for option in options:
+            if place > operands_from and option[0] not in "-*":
+                continue
             if _is(word, option) and (*words[:2], option) not in HARMLESS:
                 return f"{program} {word} runs a program or writes a file"
     return None
+
+
+def _assigns(word: str) -> bool:
+    return "=" in word and not word.startswith("-")
 
 
 def _is(word: str, option: str) -> bool:

@@ -81,7 +81,7 @@ def refused_target(words: tuple[str, ...], spelled: str, ground: Ground, setting
 
     `spelled` is the last, unfinished word of the rule: it names the place itself (`mkdir -p /tmp/x-*`).
     """
-    program = words[0].rpartition("/")[2]
+    program = words[0].rpartition("/")[2].lower()
     if program not in WRITERS:
         return None
     if program == "cd" and len(words) != 2:
@@ -115,6 +115,8 @@ def critical_removal(reading: BashReading, ground: Ground) -> str | None:
                 first = 0
             else:
                 continue
+        if "$(" in reading.command or "`" in reading.command:
+            return "it removes what only the shell knows"
         for word in part.words[first + 1 :]:
             if not word.startswith("-") and _critical(word, ground):
                 return f"it may remove {word}"

@@ -76,7 +76,8 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
 class PathPattern:
     """The pattern of one rule. `segments` lie below the anchor; `folder`: written with a slash at the end.
 
-    `lead` are its leading literal names (deny and ask only): a link among them is followed. `low` are the segments for
+    `lead` are its leading literal names (deny and ask only): a link among them is followed, and
+    `below_lead` is the first segment behind them. `low` are the segments for
     folded names (deny and ask), or for names on a volume that ignores case (allow).
     """
 
@@ -87,6 +88,7 @@ class PathPattern:
     low: Segments
     folder: bool
     lead: Parts
+    below_lead: int
 
 
 def compile_pattern(rule: Rule) -> PathPattern:
@@ -102,14 +104,10 @@ def compile_pattern(rule: Rule) -> PathPattern:
     folder = rest.endswith("/")
     loose = anchor == "cwd" and not text.startswith("./")
     segments = [DEEP if name == "**" else _segment(tokens(name)) for name in names]
-    lead: list[str] = []
-    if loose and _any_depth(names, wide, folder):
+    lead = _lead(segments) if wide else ()
+    floating = loose and _any_depth(names, wide, folder)
+    if floating:
         segments.insert(0, DEEP)
-    elif wide:
-        for segment in segments:
-            if segment is None or segment.text is None:
-                break
-            lead.append(segment.text)
     if not wide and (folder or (segments and segments[-1] is DEEP)):
         segments += [DEEP, ANY_NAME]
     if wide and not folder:
@@ -121,8 +119,19 @@ def compile_pattern(rule: Rule) -> PathPattern:
         segments=tuple(segments),
         low=_lowered(segments, folded if wide else same_case),
         folder=folder and wide,
-        lead=tuple(lead),
+        lead=lead,
+        below_lead=len(lead) + floating,
     )
+
+
+def _lead(segments: Sequence[Segment | None]) -> Parts:
+    """The leading names of which there is only one."""
+    names: list[str] = []
+    for segment in segments:
+        if segment is None or segment.text is None:
+            break
+        names.append(segment.text)
+    return tuple(names)
 
 
 def _anchor(text: str) -> tuple[Anchor, str]:
@@ -317,7 +326,7 @@ class PathRules:
 
     def _holds_below(self, number: int, reading: Parts, target: Parts, ground: Ground) -> bool:
         pattern = self._patterns[number]
-        return _covers_widely(pattern, len(pattern.lead), reading, target, ground)
+        return _covers_widely(pattern, pattern.below_lead, reading, target, ground)
 
     def _targets(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
         """Where the leading names of rules lead through links, and which rules."""

@@ -91,5 +91,4 @@ NOT_YET: dict[str, int] = {
     "sh-everyday-013": 5,
     "sh-everyday-017": 5,
     "sh-everyday-021": 5,
-    "pa-spelling-020": 5,
 }
