@@ -11,8 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from sqlite3 import Connection
 
-import platformdirs
-
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.sessions import checks, texts
 from agent_sdk.sessions import sqlite_calls as calls
@@ -27,6 +25,8 @@ from agent_sdk.values import JsonObject
 
 def default_path() -> Path:
     """`sessions.sqlite` in a folder of our own under the user's state directory."""
+    import platformdirs  # noqa: PLC0415 - only who uses the default store needs it
+
     return platformdirs.user_state_path("agent-sdk", appauthor=False) / "sessions.sqlite"
 
 

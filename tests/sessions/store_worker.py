@@ -45,6 +45,7 @@ async def live(store: SQLiteStore, name: str) -> None:
     """Live a session's life for ever: claim, entry, call, result; one line for each that is acknowledged."""
     session_id = f"s{name}"
     turn = 0
+    say("ready")
     while True:
         owned = await store.claim(session_id, name, timedelta(milliseconds=1))
         for _ in range(5):

@@ -112,16 +112,16 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int)
     kills = 0
     for _ in range(rounds):
         workers = [start("live", path, str(number)) for number in range(3)]
-        time.sleep(dice.uniform(0.8, 1.5))
+        assert {line(worker) for worker in workers} == {"ready"}
+        time.sleep(dice.uniform(0.2, 0.8))
         for worker in workers:
             worker.send_signal(signal.SIGKILL)
             kills += 1
         for number, worker in enumerate(workers):
-            out, _ = worker.communicate(timeout=30)
-            for words in out.splitlines():
-                match words.split():
-                    case [what, uuid] if out.endswith("\n") or words != out.splitlines()[-1]:
-                        acknowledged[f"s{number}"].add(f"{what} {uuid}")
+            assert worker.stdout is not None
+            *whole, _ = worker.stdout.read().split("\n")
+            acknowledged[f"s{number}"] |= set(whole)
+            worker.communicate(timeout=30)
     assert kills == 3 * rounds
     assert sum(map(len, acknowledged.values())) > 10 * rounds
     with closing(sqlite3.connect(path)) as connection:
