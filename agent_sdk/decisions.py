@@ -1,4 +1,4 @@
-"""Decisions and how they came about. One class per variant: an illegal decision has no way to exist.
+"""Decisions and how they came about. One class per variant, none to be subclassed: no illegal decision can exist.
 
 async def can_use_tool(tool_name, tool_input, context):
     if tool_name == "Bash" and "--force" in tool_input["command"]:
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, final
 
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import RememberScope, not_available_yet
 from agent_sdk.errors import OptionsError
-from agent_sdk.values import copied_object
+from agent_sdk.values import copied_object, is_json
 
 Behavior: TypeAlias = Literal["allow", "ask", "deny", "defer"]
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
@@ -27,10 +27,19 @@ def _check_words(words: object, where: str) -> None:
     if isinstance(words, str):
         return
     blocks = words if isinstance(words, list | tuple) else ()
-    if not blocks or not all(isinstance(block, Mapping) and block.get("type") in ("text", "image") for block in blocks):
+    if not blocks or not all(is_text_or_image(block) for block in blocks):
         raise OptionsError(f"{where} is a str or a list of text and image blocks, got {words!r}", option=where)
 
 
+def is_text_or_image(block: object) -> bool:
+    """Whether a block is `{"type": "text", "text": str}` or `{"type": "image", "source": {…}}`, and JSON throughout."""
+    match block:
+        case {"type": "text", "text": str()} | {"type": "image", "source": Mapping()}:
+            return is_json(block)
+    return False
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Allow:
     """Yes, this call may run.
@@ -65,6 +74,7 @@ class Allow:
             raise not_available_yet("Allow(updated_permissions=...)")
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Deny:
     """No. `message` is what the model reads, word for word: say what to do instead and the run goes on with that.
@@ -87,6 +97,7 @@ class Deny:
             raise OptionsError(f"Deny(by=...) is a str, got {self.by!r}", option="by")
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Defer:
     """Not now: the run ends, the call is parked, and whoever resumes the session brings the answer.
@@ -117,6 +128,7 @@ class Defer:
         return span if span is None or isinstance(span, timedelta) else timedelta(seconds=span)
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A person must speak. For hooks only: from a callback, which is that person, it is an unknown value."""

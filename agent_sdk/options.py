@@ -229,14 +229,14 @@ class AgentOptions(BaseModel):
                 if not matcher.covers_some(names):
                     warnings.warn(
                         f"the {event} hook matcher {matcher.matcher!r} matches none of the tools {', '.join(names)}",
-                        stacklevel=4,
+                        stacklevel=6,
                     )
         if self.can_use_tool is not None and (reason := self._shadow()) is not None:
-            warnings.warn(f"can_use_tool can never be called for {reason}", CanUseToolShadowedWarning, stacklevel=4)
+            warnings.warn(f"can_use_tool can never be called for {reason}", CanUseToolShadowedWarning, stacklevel=6)
 
     def _shadow(self) -> str | None:
         """For which tools, and why, the callback is never asked."""
-        others = [name for name in self._registry if name != QUESTION_TOOL]
+        others = [name for name, tool in self._registry.items() if tool.ask is False]
         match self.permission_mode:
             case "bypassPermissions" if others:
                 return f"{', '.join(others)}: permission_mode='bypassPermissions' allows them before"

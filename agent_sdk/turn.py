@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,6 +10,8 @@ from uuid import uuid4
 
 import anyio
 
+from agent_sdk.apart import apart
+from agent_sdk.callables import shown_as
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.decisions import Allow, Deny, Verdict
 from agent_sdk.errors import SessionError, ToolError
@@ -20,7 +21,7 @@ from agent_sdk.messages import DeferredToolUse
 from agent_sdk.models.reply import Reply
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
-from agent_sdk.results import output_of, with_note, with_output
+from agent_sdk.results import output_of, sendable_result, with_note, with_output
 from agent_sdk.rules.matching import Reading, known_facts
 from agent_sdk.session import Session, target_state
 from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
@@ -334,21 +335,20 @@ class Turn:
             expected_state=self._bound.get(call.id),
             left_out=self._read_guard(),
         )
-        try:
-            with anyio.move_on_after(math.inf if tool.timeout is None else tool.timeout) as scope:
-                result = await tool.run(copied_object(call.effective), context)
-        except ToolError as error:
-            return _error(str(error) or f"{tool.name} failed.")
-        except Exception as error:
-            log.error("tool %s failed", tool.name, exc_info=error)
-            return _error(f"{tool.name} failed: {type(error).__name__}: {error!s:.500}")
-        if scope.cancelled_caught:
+        came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
+        if isinstance(came.error, ToolError):
+            return _error(str(came.error) or f"{tool.name} failed.")
+        if came.error is not None:
+            log.error("tool %s failed", tool.name, exc_info=came.error)
+            return _error(f"{tool.name} failed: {type(came.error).__name__}: {came.error!s:.500}")
+        if came.value is None and came.late:
             return _error(
                 f"{tool.name} did not finish within {tool.timeout:g} s and was stopped; its effect is unknown."
             )
-        if not isinstance(result, ToolResult):
-            log.error("tool %s returned %r, not a ToolResult", tool.name, result)
-            return _error(f"{tool.name} failed: it gave no result.")
+        result = sendable_result(came.value)
+        if result is None:
+            log.error("tool %s returned %s: no result that can be sent", tool.name, shown_as(came.value))
+            return _error(f"{tool.name} failed: it gave no result that can be sent.")
         if context.new_cwd is not None:
             self._new_cwd[call.index] = context.new_cwd
         return result

@@ -46,6 +46,15 @@ def copied_object(value: Mapping[str, Json]) -> dict[str, Json]:
         raise TypeError("the value is nested too deeply, or holds itself") from None
 
 
+def is_json(value: object) -> bool:
+    """Whether a value from outside is JSON throughout, and not nested too deeply to be copied."""
+    try:
+        copied(cast("Json", value))
+    except (TypeError, RecursionError):
+        return False
+    return True
+
+
 def to_text(value: Json) -> str:
     """Compact JSON text, escaped to ASCII so that it can be stored anywhere, keys in the order they came."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))

@@ -10,7 +10,7 @@ from agent_sdk.rules.domains import DomainRules
 from agent_sdk.rules.globs import fits, pieces
 from agent_sdk.rules.names import name_covers, names_to_try, whole_server
 from agent_sdk.rules.operands import has_glob_operand, read_operands, refused_target, written_operands
-from agent_sdk.rules.paths import PathRules
+from agent_sdk.rules.paths import Ground, PathRules
 from agent_sdk.rules.reading import Reading
 from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
 from agent_sdk.rules.spelling import Spelled, spell
@@ -82,6 +82,10 @@ class Book:
     def names_paths(self) -> bool:
         """True when a rule names a path."""
         return bool(self._edit) or bool(self._read)
+
+    def hides(self, path: Spelled, ground: Ground) -> bool:
+        """True when a rule for reading covers this very path."""
+        return self._read.any_reading(path, ground) is not None
 
     def any_reading(self, reading: Reading) -> Found | None:
         """The rule that covers any reading of the call: deny and ask."""
@@ -237,7 +241,7 @@ def _any(rules: PathRules, path: Spelled, reading: Reading) -> Found | None:
 
 
 def _operand(word: str, reading: Reading) -> Spelled:
-    return spell(word or ".", reading.place.cwd, reading.place.files)
+    return spell(word or ".", reading.place.cwd, reading.ground.files)
 
 
 def _bare_covers(bash: BashReading, *, hidden_names: bool, globs: bool) -> bool:

@@ -5,7 +5,7 @@ The tables are data; each block says why. An exact rule covers all of it, and so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 
 def named(text: str) -> frozenset[str]:
@@ -111,7 +111,8 @@ HARMLESS = frozenset({("git", "push", "-u"), ("git", "add", "-u"), ("git", "stat
 CURL = named("-s -S -f -L -I -i -v --silent --show-error --fail --location --head --include --verbose -sS -sSL -fsSL")
 
 
-def refusal(words: Sequence[str], spelled: int) -> str | None:
+@lru_cache(maxsize=1024)
+def refusal(words: tuple[str, ...], spelled: int) -> str | None:
     """Why a wildcard does not cover the plain `words`; the first `spelled` of them stand in the rule itself."""
     program = words[0].rpartition("/")[2].lower()
     if program not in OPTIONS and program not in WRITERS:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from agent_sdk.rules.files import FileView, native_to_slashes
+from agent_sdk.rules.files import FileView, OsFiles, native_to_slashes
 from agent_sdk.rules.globs import Token, fits, fold, literal, matches, pieces_of, tokens
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.spelling import Parts, Spelled, folded, joined, parts, same_case
@@ -76,9 +76,9 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
 class PathPattern:
     """The pattern of one rule. `segments` lie below the anchor; `folder`: written with a slash at the end.
 
-    `lead` are its leading literal names (deny and ask only): a link among them is followed, and
-    `below_lead` is the first segment behind them. `low` are the segments for
-    folded names (deny and ask), or for names on a volume that ignores case (allow).
+    `lead` are its leading literal names (deny and ask only): a link among them is followed, and `below_lead` is the
+    first segment behind them. `low` are the segments for folded names (deny and ask), or for names on a volume that
+    ignores case (allow).
     """
 
     rule: Rule
@@ -155,17 +155,19 @@ def _lowered(segments: Sequence[Segment | None], how: Callable[[str], str]) -> S
     return tuple(segment and _segment(fold(segment.tokens, how)) for segment in segments)
 
 
-@dataclass(frozen=True)
 class Ground:
-    """The folders that anchors stand for, each in every spelling that links give it. One for each call."""
+    """The folders that anchors stand for, each in every spelling that links give it. One for each call.
 
-    cwd: str
-    additional: tuple[str, ...]
-    files: FileView
+    What it saw of the disk is kept as long as it lives.
+    """
 
-    @cached_property
-    def _known(self) -> dict[str, tuple[Parts, ...]]:
-        return {}
+    def __init__(self, cwd: str, additional: tuple[str, ...], disk: FileView) -> None:
+        self.cwd = cwd
+        self.additional = additional
+        self.disk = disk
+        self.files = disk.glance() if isinstance(disk, OsFiles) else disk
+        self._known: dict[str, tuple[Parts, ...]] = {}
+        self._links: dict[str, tuple[Parts, ...]] = {}
 
     def spellings(self, folder: str) -> tuple[Parts, ...]:
         """All names of an absolute folder."""
@@ -178,14 +180,18 @@ class Ground:
 
     def links(self, path: str) -> tuple[Parts, ...]:
         """Where links lead from `path`; empty when there are none or they lead nowhere."""
-        try:
-            return tuple(parts(hop) for hop in self.files.hops(path))
-        except (OSError, ValueError):
-            return ()
+        found = self._links.get(path)
+        if found is None:
+            try:
+                found = tuple(parts(hop) for hop in self.files.hops(path))
+            except (OSError, ValueError):
+                found = ()
+            self._links[path] = found
+        return found
 
     def same_place(self, other: Ground) -> bool:
         """True when both stand on the same folders of the same disk."""
-        return self.files is other.files and (self.cwd, self.additional) == (other.cwd, other.additional)
+        return self.disk is other.disk and (self.cwd, self.additional) == (other.cwd, other.additional)
 
     def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
         """What the anchor of `pattern` stands for."""
@@ -224,12 +230,12 @@ def _below(path: Parts, base: Parts, exact: bool) -> Parts | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _folded(path: Parts) -> Parts:
     return tuple(map(folded, path))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _same_case(path: Parts) -> Parts:
     return tuple(map(same_case, path))
 

@@ -64,7 +64,7 @@ class Reading:
         found = self._paths(None if self.facts.reads == self.facts.writes else self.facts.reads)
         pattern = self.input.get("pattern") if self.tool == "Glob" else None
         if isinstance(pattern, str) and (pattern.startswith(("/", "~", "\\")) or ".." in pattern):
-            found += (self._spell(_literal_folder(pattern)),)
+            found += tuple(self._spell(_searched(pattern, path.absolute)) for path in found)
         return found
 
     def _paths(self, main: str | None) -> tuple[Spelled, ...]:
@@ -75,7 +75,7 @@ class Reading:
         return tuple(self._spell(text) for text in texts)
 
     def _spell(self, text: str) -> Spelled:
-        return spell(text, self.place.cwd, self.place.files)
+        return spell(text, self.place.cwd, self.ground.files)
 
     @cached_property
     def refused(self) -> str | None:
@@ -118,11 +118,14 @@ class Reading:
         return critical_removal(self.bash, self.ground) if self.bash is not None else None
 
 
-def _literal_folder(pattern: str) -> str:
-    """The folders of a search pattern before its first wildcard."""
-    kept = []
-    for name in pattern.split("/"):
-        if any(char in name for char in "*?["):
-            break
-        kept.append(name)
-    return "/".join(kept) or "/"
+def _searched(pattern: str, base: str) -> str:
+    """The folder that a search pattern leads to: the names before its first wildcard, from `base` on.
+
+    The root when the pattern may climb behind a wildcard.
+    """
+    names = pattern.split("/")
+    literal = next((place for place, name in enumerate(names) if any(char in name for char in "*?[{")), len(names))
+    if ".." in "/".join(names[literal:]):
+        return "/"
+    folder = "/".join(names[:literal]) or ("/" if pattern.startswith("/") else ".")
+    return folder if folder.startswith(("/", "~", "\\")) else f"{base}/{folder}"

@@ -179,7 +179,7 @@ class Play:
         text = self.scene["while_tool_runs_send_user_text"]
         seen = self.stage.begin("first")
         try:
-            async with AgentClient(self.stage.options(**self.stage.identity(False))) as client:
+            async with AgentClient(self.stage.options(False, **self.stage.identity(False))) as client:
                 async with anyio.create_task_group() as tasks:
 
                     async def send() -> None:
