@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -13,7 +12,7 @@ from uuid import uuid4
 import anyio
 
 from agent_sdk.errors import ModelError
-from agent_sdk.history import tool_use_ids
+from agent_sdk.history import USABLE_ID, tool_use_ids
 from agent_sdk.messages import Message, StreamEvent, SystemMessage
 from agent_sdk.models.base import StreamBroken
 from agent_sdk.models.reply import Reply, ReplyBuilder
@@ -23,7 +22,6 @@ from agent_sdk.values import Json, JsonObject
 
 log = logging.getLogger("agent_sdk.model")
 
-_ID = re.compile(r"[A-Za-z0-9_-]+")
 _UNUSABLE_MESSAGES = 2
 
 
@@ -107,7 +105,7 @@ def _retry_news(attempt: int, most: int, pause: float, error: str, status: int |
 def _bad_ids(content: Sequence[JsonObject]) -> list[str]:
     """Ids for which the service would refuse the conversation for ever: empty, ill-formed, or twice in one message."""
     ids = tool_use_ids(content)
-    return [repr(id_) for place, id_ in enumerate(ids) if not _ID.fullmatch(id_) or id_ in ids[:place]]
+    return [repr(id_) for place, id_ in enumerate(ids) if not USABLE_ID.fullmatch(id_) or id_ in ids[:place]]
 
 
 def _with_fresh_ids(session: Session, reply: Reply) -> Reply:

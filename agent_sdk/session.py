@@ -28,6 +28,7 @@ from agent_sdk.permissions.pipeline import Pipeline
 from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
 from agent_sdk.rules.files import OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
+from agent_sdk.rules.spelling import absolute
 from agent_sdk.sessions.codec import considered_to_json
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
@@ -213,12 +214,7 @@ async def target_state(tool: Tool, call: ToolCall) -> str | None:
     path = call.effective.get(tool.writes) if tool.writes is not None else None
     if not isinstance(path, str) or not path or "\0" in path:
         return None
-    return await anyio.to_thread.run_sync(file_state, absolute(path, call.cwd))
-
-
-def absolute(path: str, cwd: str) -> str:
-    """A tool's path argument as an absolute path: only a leading `~/` is expanded."""
-    return os.path.join(cwd, os.path.expanduser(path) if path.startswith("~/") else path)
+    return await anyio.to_thread.run_sync(file_state, absolute(path, call.cwd, OsFiles()))
 
 
 def own_settings(options: AgentOptions) -> Settings:

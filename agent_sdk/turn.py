@@ -22,10 +22,9 @@ from agent_sdk.models.reply import Reply
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import output_of, sendable_result, with_note, with_output
-from agent_sdk.rules.matching import Reading, known_facts
 from agent_sdk.session import Session, target_state
 from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
-from agent_sdk.tools.base import ReadGuard, Tool, ToolContext
+from agent_sdk.tools.base import Tool, ToolContext
 from agent_sdk.values import Json, JsonObject, copied_object
 
 log = logging.getLogger("agent_sdk.tools")
@@ -333,7 +332,7 @@ class Turn:
             working_directories=(place.cwd, *place.additional),
             env=self.session.options.env,
             expected_state=self._bound.get(call.id),
-            left_out=self._read_guard(),
+            left_out=self.session.policy.snapshot.rules.left_out(place),
         )
         came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
         if isinstance(came.error, ToolError):
@@ -352,18 +351,6 @@ class Turn:
         if context.new_cwd is not None:
             self._new_cwd[call.index] = context.new_cwd
         return result
-
-    def _read_guard(self) -> ReadGuard:
-        """Which files a search must leave out: those that a Read deny or ask rule covers."""
-        snapshot = self.session.policy.snapshot
-        facts = known_facts("Read")
-        place = snapshot.place
-
-        def covered(path: str) -> bool:
-            reading = Reading("Read", {"file_path": path}, facts, place)
-            return snapshot.rules.deny(reading) is not None or snapshot.rules.ask(reading) is not None
-
-        return covered
 
     async def _after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """PostToolUse and PostToolUseFailure hooks: they may add words and change what the model reads."""

@@ -158,11 +158,13 @@ def _lowered(segments: Sequence[Segment | None], how: Callable[[str], str]) -> S
 class Ground:
     """The folders that anchors stand for, each in every spelling that links give it. One for each call.
 
-    What it saw of the disk is kept as long as it lives.
+    `root` is where the session began: relative rules are anchored there, wherever a `cd` has led since. What it saw of
+    the disk is kept as long as it lives.
     """
 
-    def __init__(self, cwd: str, additional: tuple[str, ...], disk: FileView) -> None:
+    def __init__(self, cwd: str, additional: tuple[str, ...], disk: FileView, *, root: str = "") -> None:
         self.cwd = cwd
+        self.root = root or cwd
         self.additional = additional
         self.disk = disk
         self.files = disk.glance() if isinstance(disk, OsFiles) else disk
@@ -191,7 +193,11 @@ class Ground:
 
     def same_place(self, other: Ground) -> bool:
         """True when both stand on the same folders of the same disk."""
-        return self.disk is other.disk and (self.cwd, self.additional) == (other.cwd, other.additional)
+        return self.disk is other.disk and (self.cwd, self.root, self.additional) == (
+            other.cwd,
+            other.root,
+            other.additional,
+        )
 
     def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
         """What the anchor of `pattern` stands for."""
@@ -203,16 +209,14 @@ class Ground:
             case "source":
                 return self.spellings(pattern.rule.source.root)
             case "cwd":
-                found = self.spellings(self.cwd)
-                if pattern.wide:
-                    for folder in self.additional:
-                        found += self.spellings(folder)
-                return found
+                folders = dict.fromkeys([self.root, self.cwd, *self.additional]) if pattern.wide else (self.root,)
+                return tuple(names for folder in folders for names in self.spellings(folder))
 
     @cached_property
     def working(self) -> tuple[Parts, ...]:
-        """The working directory and the additional ones."""
-        return tuple(names for folder in (self.cwd, *self.additional) for names in self.spellings(folder))
+        """The working directory, the one that the session began in, and the additional ones."""
+        folders = dict.fromkeys([self.cwd, self.root, *self.additional])
+        return tuple(names for folder in folders for names in self.spellings(folder))
 
     def inside(self, reading: Parts) -> bool:
         """True when the path lies in, or is, a working directory."""

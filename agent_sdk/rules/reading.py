@@ -20,11 +20,15 @@ _PATH_FIELDS = ("file_path", "notebook_path", "path")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a call is judged: its working directory, the additional ones, the settings folder's name, and the disk."""
+    """Where a call is judged: its working directory, the additional ones, the settings folder's name, and the disk.
+
+    `root` is the directory that the session began in, empty while it is `cwd` itself.
+    """
 
     cwd: str
     additional: tuple[str, ...] = ()
     settings_dir: str = ".claude"
+    root: str = ""
     files: FileView = field(kw_only=True)
 
 
@@ -43,7 +47,7 @@ class Reading:
         self.facts = facts
         self.place = place
         self.registry = registry
-        self.ground = Ground(place.cwd, place.additional, place.files)
+        self.ground = Ground(place.cwd, place.additional, place.files, root=place.root)
 
     @cached_property
     def bash(self) -> BashReading | None:

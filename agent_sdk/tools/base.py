@@ -18,12 +18,8 @@ class Spawn(Protocol):
         ...
 
 
-class ReadGuard(Protocol):
-    """Tells whether a Read deny or ask rule covers a file that a tool is about to open or list."""
-
-    def __call__(self, path: str) -> bool:
-        """True when the file at the absolute `path` must be left out."""
-        ...
+ReadGuard: TypeAlias = Callable[[str], bool]
+"""True when the file at the absolute path is covered by a Read deny or ask rule, so that a search leaves it out."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -323,6 +323,7 @@ def test_deny_does_not_cover_its_neighbours(rule: str, command: str) -> None:
         ("Edit(/conf/**)", "cat conf/x", "allow"),
         ("Read(.env)", "cat .en?", "none"),
         ("Read(.env)", "cat a", "allow"),
+        ("Read(-x)", "cat -- -x", "deny"),
         ("Read(.env)", "make .env", "allow"),
     ],
 )
