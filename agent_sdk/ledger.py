@@ -15,11 +15,13 @@ import anyio
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.errors import SessionBusyError
 from agent_sdk.sessions.lease import HEARTBEAT, LEASE, Held
-from agent_sdk.sessions.records import Begun, Entry, OpenTurn, PendingApproval, Run, SettledCall
+from agent_sdk.sessions.records import Begun, Claim, Entry, OpenTurn, PendingApproval, Run, SettledCall
 from agent_sdk.sessions.store import DeferralStore, Journal, SessionKey, SessionStore
 from agent_sdk.values import Json, JsonObject
 
 PROJECT_KEY = "agent_sdk"
+_PATIENCE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.002, 0.01, 0.05)
+"""A generator that is left by a plain `break` is closed by the event loop, a few steps later. Seconds between tries."""
 
 
 def session_key(session_id: str) -> SessionKey:
@@ -59,13 +61,25 @@ class Ledger:
         """
         if self.deferral is None or self._held is not None:
             return False
-        owner = f"{os.uname().nodename}:{os.getpid()}:{uuid4().hex[:8]}"
-        with anyio.CancelScope(shield=True):
-            claim = await self.deferral.claim(self.session_id, owner, LEASE)
+        claim = await self._claim(self.deferral)
         foreign = claim.fence != self.fence + 1
         self.fence = claim.fence
         self._held = HEARTBEAT.keep(self.deferral, claim)
         return foreign
+
+    async def _claim(self, deferral: DeferralStore) -> Claim:
+        """Claim the session, waiting a moment for a run of this process that its consumer has just left."""
+        here = f"{os.uname().nodename}:{os.getpid()}:"
+        pauses = iter(_PATIENCE)
+        while True:
+            try:
+                with anyio.CancelScope(shield=True):
+                    return await deferral.claim(self.session_id, here + uuid4().hex[:8], LEASE)
+            except SessionBusyError as busy:
+                pause = next(pauses, None)
+                if pause is None or not (busy.owner or "").startswith(here):
+                    raise
+            await anyio.sleep(pause)
 
     async def close(self) -> None:
         """Give the claim back."""
