@@ -81,12 +81,16 @@ async def park_turn(session: Session, turn: Turn) -> None:
     now = await deferral.now()
     pending = [pending_approval(docket, now, turn.parked_before.get(docket.call.id)) for docket in turn.deferred]
     settled = [
-        settled_call(docket, docket.verdict, turn.results.get(call_id) if call_id not in turn.started else None)
+        settled_call(docket, docket.verdict, None if _is_in_journal(turn, call_id) else turn.results.get(call_id))
         for call_id, docket in turn.dockets.items()
         if docket.verdict is not None and docket.verdict.behavior != "defer"
     ]
     await session.ledger.park(_permission_entries(turn), settled, pending)
     turn.parked = True
+
+
+def _is_in_journal(turn: Turn, call_id: str) -> bool:
+    return call_id in turn.started and call_id not in turn.reworded
 
 
 def _permission_entries(turn: Turn) -> list[JsonObject]:

@@ -17,6 +17,7 @@ from agent_sdk.decisions import Ask, Considered, Deny, Verdict
 from agent_sdk.hooks.hear import Heard, Scene, hear
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
+from agent_sdk.permissions.elsewhere import Elsewhere
 from agent_sdk.permissions.judge import Case, deny_rules, judge
 from agent_sdk.permissions.modes import stricter
 from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
@@ -29,6 +30,7 @@ class Docket:
     """One call on its way through the gates. `original` is the input before any rewrite, `mode` the permission mode in
     which it was first judged: a laxer one that comes later does not count for it. `parked` marks a call that was parked
     before: with nobody to ask it stays so; `unknown` one that was started before and whose outcome nobody knows.
+    `elsewhere` is where it can be answered while a callback is asked.
     """
 
     call: ToolCall
@@ -40,6 +42,7 @@ class Docket:
     mode: PermissionMode | None = None
     parked: bool = False
     unknown: bool = False
+    elsewhere: Elsewhere | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,6 +147,9 @@ class Pipeline:
         docket.verdict = await decide(self._waiting(docket, docket.verdict, assistant_text), self.gates)
 
     def _waiting(self, docket: Docket, asked: Verdict, assistant_text: str) -> Waiting:
+        elsewhere = docket.elsewhere
+        if elsewhere is not None and not elsewhere.shows(docket.call.digest(docket.tool.schema_digest)):
+            elsewhere = None
         return Waiting(
             case=case_of(docket, self._snapshot(docket)),
             tool=docket.tool,
@@ -152,6 +158,7 @@ class Pipeline:
             assistant_text=assistant_text,
             state=lambda call: self.target_state(docket.tool, call),
             parked=docket.parked,
+            elsewhere=elsewhere,
             recheck=lambda: judge(case_of(docket, self._snapshot(docket))),
         )
 
@@ -196,6 +203,7 @@ class Pipeline:
         before = docket.verdict
         assert before is not None, "only approved calls are asked about again"
         docket.call = before.call
+        docket.elsewhere = None  # what is shown there is the file as it was
         reason = "the file has changed since this was approved"
         step = Considered(step="before_run", said="ask", by="target", note=reason)
         asked = replace(

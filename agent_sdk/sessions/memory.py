@@ -293,6 +293,7 @@ class InMemoryStore:
             row = session.journal.get(key)
             if row is None:
                 session.journal[key] = _Started(claim.fence, text)
+                session.pending.pop(key, None)
                 return Run()
             return Unknown() if row.result is None else Done(result_from_text(row.result))
 

@@ -191,10 +191,14 @@ def answers(connection: sqlite3.Connection, session_id: str) -> int:
 
 
 def begin(connection: sqlite3.Connection, key: CallKey, fence: int, effective: str) -> Begun:
-    """Mark a call as started, or tell what is known of it."""
+    """Mark a call as started, and its parked approval as used up; or tell what is known of it."""
     row = connection.execute(f"SELECT result FROM journal WHERE {IS_KEY}", columns(key)).fetchone()
     if row is None:
         connection.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, NULL)", (*columns(key), fence, effective))
+        connection.execute(
+            f"UPDATE approvals SET state = 'closed', body = NULL, answer = NULL WHERE {IS_KEY} AND state != 'closed'",
+            columns(key),
+        )
         return Run()
     return Unknown() if row[0] is None else Done(texts.result_from_text(row[0]))
 

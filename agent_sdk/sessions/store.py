@@ -156,8 +156,9 @@ class Journal(Protocol):
     ) -> Begun:
         """Mark a call as started, durably, before its tool runs; `settled` verdicts are stored with it.
 
-        `Run`: go. `Done`: it ran before. `Unknown`: it was started before and never finished. Raises SessionBusyError
-        when the claim is stale, SessionError when the call's turn is closed.
+        `Run`: go; an approval of this call that was parked is used up and closed in the same transaction, so that one
+        yes never lets it run twice. `Done`: it ran before. `Unknown`: it was started before and never finished. Raises
+        SessionBusyError when the claim is stale, SessionError when the call's turn is closed.
         """
         ...
 
