@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agent_sdk.calls import ToolResult
     from agent_sdk.client import AgentClient, query
     from agent_sdk.config import AgentDefinition, AskUserQuestionConfig, PermissionMode
+    from agent_sdk.copies import fork_session, get_session_messages
     from agent_sdk.decisions import (
         Allow,
         Ask,
@@ -126,6 +127,8 @@ __all__ = [
     "Verdict",
     "delete_session",
     "export_session",
+    "fork_session",
+    "get_session_messages",
     "import_session",
     "list_sessions",
     "prune_sessions",
@@ -194,6 +197,8 @@ _HOMES = {
     "Verdict": "agent_sdk.decisions",
     "delete_session": "agent_sdk.sessions.upkeep",
     "export_session": "agent_sdk.sessions.portable",
+    "fork_session": "agent_sdk.copies",
+    "get_session_messages": "agent_sdk.copies",
     "import_session": "agent_sdk.sessions.portable",
     "list_sessions": "agent_sdk.sessions.upkeep",
     "prune_sessions": "agent_sdk.sessions.upkeep",

@@ -127,6 +127,11 @@ class Session:
         """The permission mode in force."""
         return self.policy.snapshot.mode
 
+    def become(self, session_id: str) -> None:
+        """Be the session of this id. Only before the first run."""
+        self.id = session_id
+        self.ledger = Ledger(self.ledger.store, session_id)
+
     def scene(self) -> Scene:
         """What hooks are told of the surroundings."""
         return Scene(session_id=self.id, cwd=self.cwd, mode=self.mode)

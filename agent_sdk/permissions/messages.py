@@ -22,6 +22,7 @@ UNKNOWN_OUTCOME = (
 TOOL_CHANGED = "Not run: the tool of this call, or the folder it was to run in, has changed since it was parked."
 EXPIRED = "Not run: the approval for this call has expired."
 SUPERSEDED = "Not run: superseded by a new prompt before anybody decided on this call."
+FORKED = "No result: this call was superseded by the fork of its session."
 CANNOT_PARK = "Not run: this call was to wait for a later decision, but this store cannot park calls."
 
 

@@ -18,6 +18,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from agent_sdk.errors import SessionError
+from agent_sdk.sessions.at_once import SECONDS, must_be_at_once
 from agent_sdk.sessions.sqlite_schema import migrate
 
 THREADS = 4
@@ -45,6 +46,8 @@ class SQLiteFile:
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What `work` reads, all of it as of one moment. Raises SessionError when the file cannot be used."""
+        if must_be_at_once():
+            return self._run_at_once(work, "DEFERRED")
         return await anyio.to_thread.run_sync(self._run, work, "DEFERRED", limiter=_limiter())
 
     async def write(self, work: Callable[[sqlite3.Connection], _Result], *, shielded: bool = True) -> _Result:
@@ -53,6 +56,8 @@ class SQLiteFile:
         Once it began it is never abandoned: a cancelled caller waits for its end. `shielded`: it also begins when the
         caller is cancelled already. Raises SessionError when the file cannot be used.
         """
+        if must_be_at_once():
+            return self._run_at_once(work, "IMMEDIATE")
         with anyio.CancelScope(shield=shielded):
             result = await anyio.to_thread.run_sync(self._run, work, "IMMEDIATE", limiter=_limiter())
         return result
@@ -68,6 +73,21 @@ class SQLiteFile:
         with self._lock, _in_words(self.path):
             result = _transaction(self._opened(), work, mode)
         return result
+
+    def _run_at_once(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
+        """As `_run`, in the caller's thread, and not held up by others for long."""
+        if not self._lock.acquire(timeout=SECONDS):
+            raise SessionError(f"the session store {self.path} is busy. Nothing of this step was stored.")
+        try:
+            with _in_words(self.path):
+                connection = self._opened()
+                connection.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
+                try:
+                    return _transaction(connection, work, mode)
+                finally:
+                    connection.execute(f"PRAGMA busy_timeout = {int(self._busy * 1000)}")
+        finally:
+            self._lock.release()
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is not None and self._process == os.getpid():
