@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
 T = TypeVar("T")
 
@@ -50,6 +51,7 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
             fatal.append(error)
         came.late = scope.cancel_called
 
+    await checkpoint_if_cancelled()  # whoever was awaited before may have kept the cancellation to itself
     async with anyio.create_task_group() as group:
         group.start_soon(run)
     if fatal:

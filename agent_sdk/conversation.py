@@ -17,6 +17,7 @@ from agent_sdk.copies import fork_session, last_session
 from agent_sdk.decisions import Allow, Deny
 from agent_sdk.endings import Ended, result_message
 from agent_sdk.errors import DeferralError, ModelError, OptionsError, SessionError, SessionNotFoundError
+from agent_sdk.history import text_of
 from agent_sdk.loading import Loaded, read_entries, restore, settle_settings
 from agent_sdk.loop import Progress, run
 from agent_sdk.messages import Message, SystemMessage
@@ -182,7 +183,7 @@ class Conversation:
                 return
             progress.turn = turn
             if admitted is not None:
-                session.arrivals.insert(0, Arrival(admitted, is_prompt=True))
+                session.arrivals.insert(0, Arrival(admitted, is_prompt=True, admitted=True))
             return
         if decisions:
             raise DeferralError(f"nothing is pending in session {session.id}", session_id=session.id)
@@ -198,6 +199,7 @@ class Conversation:
                 if known == "bypassPermissions" and self.options.permission_mode != "bypassPermissions":
                     raise OptionsError("bypassPermissions can be chosen only when the session starts", option="mode")
                 self.session.policy.set_mode(known)
+                self.session.mode_given = True
                 return
         raise OptionsError(f"the mode is one of {', '.join(MODES)}, got {mode!r}", option="mode")
 
@@ -211,4 +213,4 @@ class Conversation:
 def _open_turn(session: Session, loaded: Loaded) -> Turn:
     calls = [block for block in loaded.open_content if block.get("type") == "tool_use"]
     assert loaded.open_uuid is not None, "callers ask for it first"
-    return Turn(session, loaded.open_uuid, calls)
+    return Turn(session, loaded.open_uuid, calls, text=text_of(loaded.open_content))

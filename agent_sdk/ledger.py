@@ -79,7 +79,7 @@ class Ledger:
                 pause = next(pauses, None)
                 if pause is None or not (busy.owner or "").startswith(here):
                     raise
-            await anyio.sleep(pause or 0.0)
+                await anyio.sleep(pause)
 
     async def close(self) -> None:
         """Give the claim back."""

@@ -105,7 +105,7 @@ def restore(session: Session, loaded: Loaded) -> None:
     session.stored_state = {key: value for key, value in state.items() if key not in ("type", "uuid", "timestamp")}
     given = options.model_fields_set
     mode = state.get("mode")
-    if "permission_mode" not in given and mode != "bypassPermissions":
+    if not session.mode_given and mode != "bypassPermissions":
         for known in MODES:
             if known == mode:
                 session.policy.set_mode(known)

@@ -18,7 +18,7 @@ from agent_sdk.models.base import StreamBroken
 from agent_sdk.models.reply import Reply, ReplyBuilder
 from agent_sdk.request import build_request
 from agent_sdk.session import Session
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import Json, JsonObject, copied_object
 
 log = logging.getLogger("agent_sdk.model")
 
@@ -40,7 +40,7 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
                 async for event in events:
                     builder.feed(event)
                     if session.options.include_partial_messages:
-                        yield StreamEvent(uuid=str(uuid4()), session_id=session.id, event=event)
+                        yield StreamEvent(uuid=str(uuid4()), session_id=session.id, event=copied_object(event))
             if session.interrupt.requested:
                 return
             reply = builder.finish()

@@ -23,7 +23,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import fitted, refusal
 from agent_sdk.permissions.judge import deny_rules
 from agent_sdk.permissions.pipeline import Docket, case_of
-from agent_sdk.session import Session
+from agent_sdk.session import Session, target_of
 from agent_sdk.sessions.records import Answer, OpenTurn, PendingApproval, SettledCall
 from agent_sdk.turn import Turn
 from agent_sdk.values import JsonObject
@@ -71,6 +71,7 @@ class _Reentry:
         self.began = self._of_turn({key: stored.effective[key] for key in stored.started})
         self.to_judge: list[Docket] = []
         turn.parked_before = dict(self.pending)
+        turn.settled_before = {id_: settled for id_, settled in self.settled.items() if settled.result is not None}
 
     def _of_turn(self, stored: Mapping[CallKey, Value]) -> dict[str, Value]:
         return {key.tool_use_id: value for key, value in stored.items() if key.message_uuid == self.turn.message_uuid}
@@ -180,7 +181,11 @@ class _Reentry:
                         call = call.rewritten(fitted(docket.tool, call, update))
                     except Unfit as unfit:
                         return self._refuse(docket, messages.bad_rewrite(str(unfit)))
+                    if target_of(docket.tool, call) != target_of(docket.tool, docket.call):
+                        docket.verdict = replace(docket.verdict, state=None)  # another file than was shown
                 docket.verdict = replace(docket.verdict, call=call, decision=allow, reason="the person said yes")
+        if self.turn.aborted:
+            return None  # a denial before this one has stopped the turn
         if (found := deny_rules(replace(case_of(docket, self.session.policy.snapshot), call=call))) is not None:
             log.warning("the deny rule %s covers the answered call %s: denied", found.rule, call.id)
             return self._refuse(docket, messages.RULE_DENIED)
@@ -209,8 +214,15 @@ class _Reentry:
         if not matchers:
             return Heard(call=call)
         scene = self.session.scene()
-        heard = await hear("PreToolUse", call, matchers, scene, lambda call, update: fitted(docket.tool, call, update))
+        heard = Heard(call=call)
+        with self.session.interrupt.guard():
+            heard = await hear(
+                "PreToolUse", call, matchers, scene, lambda call, update: fitted(docket.tool, call, update)
+            )
+        self.turn.aborted = self.turn.aborted or self.session.interrupt.requested
         self.session.arrive(*heard.contexts)
+        for notice in heard.notices:
+            self.session.tell("hook_message", message=notice)
         self.turn.stop = heard.stop if self.turn.stop is None else self.turn.stop
         if heard.rewritten_by:
             self.session.warn(f"hook {heard.rewritten_by} changed the input of an answered call: ignored, {call.id}")
@@ -251,6 +263,7 @@ class _Reentry:
         asked = Verdict(behavior="ask", call=docket.call, decision=Ask(reason), by="unknown", reason=reason)
         with self.session.interrupt.guard():
             await self.session.pipeline.ask_again(docket, asked)
+        self.turn.note_asked(docket)
         verdict = docket.verdict
         if verdict is not None and verdict.behavior == "allow" and verdict.result is None:
             await self.session.ledger.restart(docket.call.key)

@@ -87,10 +87,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Words that came in while a turn was open: a hook's additional context, or a prompt of the person."""
+    """Words that came in while a turn was open: a hook's additional context, or a prompt of the person.
+
+    `admitted` marks a prompt that the UserPromptSubmit hooks have heard.
+    """
 
     content: Sequence[JsonObject]
     is_prompt: bool = False
+    admitted: bool = False
 
 
 # Steps of a trace that are hooks: as the order names them, and the events that are no permission.
@@ -110,6 +114,7 @@ class Session:
         self.settings = own_settings(options)
         self.settings_after: Settings | None = None
         self.policy = CurrentPolicy(_snapshot(options))
+        self.mode_given = "permission_mode" in options.model_fields_set
         self.interrupt = Interrupt(armed=False)
         self.spent = Spent()
         self.denials: list[JsonObject] = []
@@ -216,10 +221,16 @@ def permission_entry(verdict: Verdict) -> Entry:
 
 async def target_state(tool: Tool, call: ToolCall) -> str | None:
     """The state of the file that a call would write; `None` for tools that write none."""
+    path = target_of(tool, call)
+    return None if path is None else await anyio.to_thread.run_sync(file_state, path)
+
+
+def target_of(tool: Tool, call: ToolCall) -> str | None:
+    """The file that a call would write, as an absolute path; `None` for tools that write none."""
     path = call.effective.get(tool.writes) if tool.writes is not None else None
     if not isinstance(path, str) or not path or "\0" in path:
         return None
-    return await anyio.to_thread.run_sync(file_state, absolute(path, call.cwd, OsFiles()))
+    return absolute(path, call.cwd, OsFiles())
 
 
 def own_settings(options: AgentOptions) -> Settings:

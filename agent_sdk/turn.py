@@ -9,6 +9,7 @@ from functools import partial
 from uuid import uuid4
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_sdk.apart import apart
 from agent_sdk.callables import shown_as
@@ -55,6 +56,7 @@ class Turn:
         self.text = text
         self.stop_reason = stop_reason
         self.parked_before: dict[str, PendingApproval] = {}
+        self.settled_before: dict[str, SettledCall] = {}
         self.dockets: dict[str, Docket] = {}
         self.results: dict[str, ToolResult] = {}
         self.started: set[str] = set()
@@ -109,7 +111,7 @@ class Turn:
             elif not self._within_limit(call_id):
                 continue
             else:
-                self._open_docket(call_id, index, tool, said)
+                self._open_docket(call_id, index, tool, copied_object(said))
 
     def _within_limit(self, call_id: str) -> bool:
         spent, limit = self.session.spent, self.session.options.max_tool_calls
@@ -139,12 +141,12 @@ class Turn:
 
     async def decide(self) -> None:
         """Give every docket a verdict. Nothing runs yet."""
-        await self.settle(list(self.dockets.values()))
+        await self.settle([docket for id_, docket in self.dockets.items() if id_ not in self.results])
         self.take_verdicts()
 
     async def settle(self, dockets: Sequence[Docket]) -> None:
         """Take the dockets through the gates; hooks and callbacks are cancelled by an interrupt."""
-        if not dockets:
+        if not dockets or self.aborted or self.stop is not None:
             return
         session = self.session
         with session.interrupt.guard():
@@ -197,16 +199,22 @@ class Turn:
         Raises SessionBusyError when the session was taken over: nothing more is started then.
         """
         approved = [docket for id_, docket in self.dockets.items() if id_ not in self.results and _approved(docket)]
-        self._bound = {d.call.id: d.verdict.state for d in approved if d.verdict is not None and d.verdict.state}
+        self._bound = {
+            d.call.id: d.verdict.state
+            for d in approved
+            if d.verdict is not None and d.verdict.state and d.verdict.result is None
+        }
         self.to_settle = [] if self.parked else self._worth_keeping(approved)
         with self.session.interrupt.guard():
             for group in _groups(approved):
                 await self._run_group(group)
                 if self._failure is not None:
                     raise self._failure
-        if self.session.interrupt.requested:
-            self.aborted = True
+        self.aborted = self.aborted or self.session.interrupt.requested
+        if self.aborted:
             self.take_aborted()
+        elif self.stop is not None:
+            self.take_verdicts()
         for _, cwd in sorted(self._new_cwd.items()):
             self.session.move(cwd)
 
@@ -226,16 +234,36 @@ class Turn:
         self._fill(messages.INTERRUPTED_BEFORE)
 
     def exhaust(self, limit: str, text: str) -> None:
-        """A limit of the run is used up: whatever has no result yet does not run."""
+        """A limit of the run is used up: whatever has no result yet does not run. What is deferred stays so."""
         self.exhausted = limit
-        self._fill(text)
+        deferred = {docket.call.id for docket in self.deferred}
+        for call_id in self.ids:
+            if call_id not in self.results and call_id not in deferred:
+                self.results[call_id] = _error(text)
+
+    def leave_out(self, text: str) -> None:
+        """The calls of a message that is not considered: none of them runs."""
+        for block in self.blocks:
+            self._refuse_unheard(block, text)
+
+    def _refuse_unheard(self, block: JsonObject, text: str) -> None:
+        call_id = str(block["id"])
+        self.results[call_id] = _error(text)
+        self.session.denials.append(
+            {"tool_name": block["name"], "tool_use_id": call_id, "tool_input": block["input"], "reason": text}
+        )
 
     def _fill(self, text: str) -> None:
-        for call_id in self.ids:
-            if call_id not in self.results:
-                self.results[call_id] = _error(messages.INTERRUPTED_RUNNING if call_id in self.started else text)
-                if (docket := self.dockets.get(call_id)) is not None:
-                    self._record(docket)
+        for block in self.blocks:
+            call_id, docket = str(block["id"]), self.dockets.get(str(block["id"]))
+            if call_id in self.results:
+                continue
+            if call_id in self.started:
+                self.results[call_id] = _error(messages.INTERRUPTED_RUNNING)
+            else:
+                self._refuse_unheard(block, text)
+            if docket is not None:
+                self._record(docket)
 
     async def _run_group(self, group: Sequence[Docket]) -> None:
         if len(group) == 1:
@@ -253,6 +281,8 @@ class Turn:
 
     async def _run(self, docket: Docket) -> None:
         """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
+        if self.stop is not None or self.aborted or self.session.interrupt.requested:
+            return
         try:
             if not await self._still_approved(docket) or docket.verdict is None:
                 return
@@ -273,17 +303,28 @@ class Turn:
             verdict = self.session.pipeline.look_again(docket)
             if verdict.behavior == "ask":
                 await self.session.pipeline.ask_again(docket, verdict)
+                self.note_asked(docket)
             else:
                 docket.verdict = verdict
         if _approved(docket) and docket.call.id in self._bound and not await self._file_as_shown(docket):
             log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
             await self.session.pipeline.ask_about_change(docket)
+            self.note_asked(docket)
             if _approved(docket) and docket.verdict is not None and docket.verdict.state is not None:
                 self._bound[docket.call.id] = docket.verdict.state
         if _approved(docket):
             return True
         self.take_verdicts()
         return False
+
+    def note_asked(self, docket: Docket) -> None:
+        """A call was asked about once more: that may stop the turn as well."""
+        decision = docket.verdict.decision if docket.verdict is not None else None
+        self.aborted = self.aborted or (isinstance(decision, Deny) and decision.interrupt)
+        if docket.requested is not None:
+            self.stop = docket.requested.stop if self.stop is None else self.stop
+            for notice in docket.requested.notices:
+                self.session.tell("hook_message", message=notice)
 
     async def _file_as_shown(self, docket: Docket) -> bool:
         verdict = docket.verdict
@@ -293,6 +334,7 @@ class Turn:
         call, ledger = verdict.call, self.session.ledger
         settled, self.to_settle = self.to_settle, []
         others = await self._changed_by_others(docket)
+        await checkpoint_if_cancelled()  # a call before this one may have kept its cancellation to itself
         match await ledger.begin(call.key, call.effective, settled):
             case Done(result):
                 self.results[call.id] = result
@@ -307,8 +349,8 @@ class Turn:
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
         result = with_note(result, note)
         await ledger.end(call.key, result)
-        await self._follow(docket, others)
         self.results[call.id] = result
+        await self._follow(docket, others)
         self.results[call.id] = told = await self._after_tool(call, result)
         if told is not result:
             self.reworded.add(call.id)

@@ -32,6 +32,10 @@ Fit: TypeAlias = Callable[[ToolCall, JsonObject], JsonObject]
 """Takes over a rewritten input for a call: returns the input that would run, or raises Unfit."""
 
 
+_GATES: frozenset[HookEvent] = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
+"""Where a hook that fails is a no, so that what the others would say does not matter any more."""
+
+
 class Unfit(ValueError):
     """A rewritten input does not fit the tool. The text names field and rule."""
 
@@ -188,7 +192,8 @@ async def run_hooks(
         async def run(place: int, hook: HookCallback) -> None:
             said = await _run_hook(event, hook, matcher.timeout, make_input(), tool_use_id)
             spoken[place] = said
-            if isinstance(said.reply.said, Deny) or (said.fault is not None and matcher.on_failure == "block"):
+            failed = event in _GATES and said.fault is not None and matcher.on_failure == "block"
+            if failed or isinstance(said.reply.said, Deny):
                 group.cancel_scope.cancel()
 
         for place, hook in enumerate(hooks):

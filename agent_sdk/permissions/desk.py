@@ -50,8 +50,9 @@ class Gates:
 class Waiting:
     """A call that waits for a person: why, and how to judge it again.
 
-    `parked`: it was parked before, so with nobody to ask it stays parked. `otherwise` is what the model reads when
-    nobody is there, instead of the usual words. `elsewhere` is where a parked call can be answered at the same time.
+    `keep` is handed what PermissionRequest hooks said. `parked`: it was parked before, so with nobody to ask it stays
+    parked. `otherwise` is what the model reads when nobody is there, instead of the usual words. `elsewhere` is where a
+    parked call can be answered at the same time.
     """
 
     case: Case
@@ -63,6 +64,7 @@ class Waiting:
     otherwise: ToolResult | None = None
     elsewhere: Elsewhere | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
+    keep: Callable[[Heard], None]
     recheck: Callable[[], Verdict]
 
 
@@ -96,8 +98,13 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
         heard = await hear(
             "PermissionRequest", call, matchers, waiting.scene, lambda call, update: fitted(waiting.tool, call, update)
         )
+        waiting.keep(heard)
         asked = replace(waiting.asked, trace=waiting.asked.trace + heard.trace)
         waiting = replace(waiting, asked=asked)
+        if heard.stop is not None:
+            result = ToolResult(heard.stop, is_error=True)
+            reason = f"a hook stopped the run: {heard.stop}"
+            return settled(waiting, "deny", Deny(heard.stop), "permission_request", reason, result=result)
         if (verdict := _request_hooks_decide(waiting, heard)) is not None:
             return verdict
         if isinstance(heard.said, Allow) and heard.rewritten_by:

@@ -31,18 +31,24 @@ class Docket:
     which it was first judged: a laxer one that comes later does not count for it. `parked` marks a call that was parked
     before: with nobody to ask it stays so; `unknown` one that was started before and whose outcome nobody knows.
     `elsewhere` is where it can be answered while a callback is asked.
+    `requested` is what PermissionRequest hooks said when it was last asked.
     """
 
     call: ToolCall
     tool: Tool
     original: JsonObject
     heard: Heard | None = None
+    requested: Heard | None = None
     verdict: Verdict | None = None
     version: int = -1
     mode: PermissionMode | None = None
     parked: bool = False
     unknown: bool = False
     elsewhere: Elsewhere | None = None
+
+    def keep_requested(self, heard: Heard) -> None:
+        """Take note of what PermissionRequest hooks said."""
+        self.requested = heard
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,7 +128,7 @@ class Pipeline:
         limit = self.gates.max_parallel_prompts
         if limit == 1 or len(dockets) == 1:
             for docket in dockets:
-                if outcome.interrupted_by is None:
+                if outcome.interrupted_by is None and outcome.stop is None:
                     await self._ask(docket, assistant_text)
                     _note_interrupt(outcome, docket)
             return
@@ -133,7 +139,7 @@ class Pipeline:
                 async with limiter:
                     await self._ask(docket, assistant_text)
                 _note_interrupt(outcome, docket)
-                if outcome.interrupted_by is not None:
+                if outcome.interrupted_by is not None or outcome.stop is not None:
                     group.cancel_scope.cancel()
 
             for docket in dockets:
@@ -157,6 +163,7 @@ class Pipeline:
             scene=self.scene(),
             assistant_text=assistant_text,
             state=lambda call: self.target_state(docket.tool, call),
+            keep=docket.keep_requested,
             parked=docket.parked,
             elsewhere=elsewhere,
             recheck=lambda: judge(case_of(docket, self._snapshot(docket))),
@@ -207,7 +214,13 @@ class Pipeline:
         reason = "the file has changed since this was approved"
         step = Considered(step="before_run", said="ask", by="target", note=reason)
         asked = replace(
-            before, behavior="ask", decision=Ask(reason), by="changed", reason=reason, trace=(*before.trace, step)
+            before,
+            behavior="ask",
+            decision=Ask(reason),
+            by="changed",
+            reason=reason,
+            trace=(*before.trace, step),
+            state=await self.target_state(docket.tool, before.call),  # if it is parked now, it waits for this file
         )
         await self.ask_again(docket, asked, otherwise=ToolResult(messages.FILE_CHANGED, is_error=True))
 
@@ -249,6 +262,9 @@ def _asks(docket: Docket) -> bool:
 
 def _note_interrupt(outcome: Outcome, docket: Docket) -> None:
     verdict = docket.verdict
+    if docket.requested is not None:
+        outcome.notices += docket.requested.notices
+        outcome.stop = docket.requested.stop if outcome.stop is None else outcome.stop
     if outcome.interrupted_by is None and verdict is not None and verdict.behavior == "deny":
         decision = verdict.decision
         if isinstance(decision, Deny) and decision.interrupt:

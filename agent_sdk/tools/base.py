@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from agent_sdk.calls import ToolCall, ToolFacts, ToolResult
-from agent_sdk.values import JsonObject, digest, lazy
+from agent_sdk.values import JsonObject, copied_object, digest, lazy
 
 
 class Spawn(Protocol):
@@ -114,6 +114,6 @@ class Tool:
         if isinstance(self.ask, bool):
             return self.ask
         try:
-            return bool(self.ask(tool_input))
+            return bool(self.ask(copied_object(tool_input)))
         except Exception:
             return True

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -58,7 +59,7 @@ async def approved_calls(calls: int) -> Row:
         if isinstance(message, UserMessage):
             stamps.append(perf_counter())
     spent = process_time() - before
-    each = [(later - earlier) * 1000 for earlier, later in zip(stamps, stamps[1:], strict=False)]
+    each = [(later - earlier) * 1000 for earlier, later in pairwise(stamps)]
     fifth = max(1, len(each) // 5)
     return {
         "n": calls,
