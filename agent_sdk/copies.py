@@ -60,11 +60,16 @@ async def fork_session(session_id: str, *, store: SessionStore | None = None, ne
 async def last_session(store: SessionStore, directory: str) -> str | None:
     """The session of this working directory that was used last, or `None`."""
     for listed in await list_sessions(store=store):
-        entries = await store.load(session_key(listed["session_id"])) or []
-        states = [stored for stored in entries if stored.get("type") == "state"]
-        if states and states[-1].get("cwd") == directory:
+        if await session_directory(store, listed["session_id"]) == directory:
             return listed["session_id"]
     return None
+
+
+async def session_directory(store: SessionStore, session_id: str) -> str | None:
+    """The working directory with which a session was last run, or `None` when that is not known."""
+    entries = await store.load(session_key(session_id)) or []
+    states = [stored for stored in entries if stored.get("type") == "state"]
+    return _text(states[-1].get("directory")) if states else None
 
 
 def _superseding(loaded: Loaded, turn: OpenTurn) -> list[Entry]:

@@ -197,7 +197,7 @@ class Session:
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
-        state = self.settings.as_json(self.mode, self.cwd)
+        state = {**self.settings.as_json(self.mode, self.cwd), "directory": self.options.directory}
         if state != self.stored_state:
             self.stored_state = state
             entries = [entry("state", **state), *entries]
