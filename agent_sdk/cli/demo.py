@@ -40,7 +40,7 @@ TRY = "(try it all: change a command with 2, say no and why with 4, ask why you 
 _COMMAND = "import sys; from agent_sdk.cli.main import main; sys.exit(main())"
 _WHO = {
     "callback": "you",
-    "answer": "you",
+    "answer": "somebody, from another process",
     "deny_rules": "deny rule",
     "allow_rules": "allow rule",
     "mode": "the permission mode",

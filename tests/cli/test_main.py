@@ -15,17 +15,8 @@ AGENT_SDK = [sys.executable, "-c", "import sys; from agent_sdk.cli.main import m
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.getcwd()}
 
 COMMAND_NAMES = [
-    "demo",
-    "run",
-    "pending",
-    "show",
-    "answer",
-    "resume",
-    "sessions",
-    "export",
-    "import",
-    "prune",
-    "explain",
+    *("demo", "run", "pending", "show", "answer", "resume"),
+    *("sessions", "export", "import", "prune", "explain"),
 ]
 MISTAKES = [
     ("nothing", [], "COMMAND"),
