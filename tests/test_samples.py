@@ -17,6 +17,22 @@ FACTS = {
         "'I changed the folder.'",
         "the run ended: tool_deferred; waiting for an answer: [{'command': 'git push'}]",
     ],
+    "defer_and_resume.py": [
+        "the run ended: tool_deferred",
+        "in the log by now: ['three']",
+        "one says yes: True",
+        "another one says no, too late: False",
+        "'Not tonight.'",
+        "the run ended: completed - I am done.",
+        "in the log at the end: ['three', 'one']",
+    ],
+    "approve_from_another_process.py": [
+        "agent: tool_deferred",
+        "owner sees: Bash echo released > release.txt - a release needs the owner",
+        "owner: answered, and it counts",
+        "worker: completed - It is out.",
+        "the file says: released by the owner",
+    ],
     "ask_user_question.py": [
         '"Which reports?"="Daily, Yearly", "Where does it run?"="on the old server in the cellar"',
         "unanswered: []",
