@@ -27,7 +27,7 @@ from agent_sdk.models.base import Model
 from agent_sdk.models.prices import price_of
 from agent_sdk.permissions.policy import rules_from_options
 from agent_sdk.rules.rule import Rule
-from agent_sdk.sessions.store import SessionStore
+from agent_sdk.sessions.store import DeferralStore, Journal, SessionStore
 from agent_sdk.tools.ask_user_question import ask_user_question_tool
 from agent_sdk.tools.base import Tool
 from agent_sdk.tools.builtin import BUILTIN_TOOLS
@@ -184,6 +184,7 @@ class AgentOptions(BaseModel):
             raise OptionsError("client is used only with a model's name; leave one of the two out", option="client")
         if self.session_store is not None and not isinstance(self.session_store, SessionStore):
             raise OptionsError(f"session_store is no SessionStore: {self.session_store!r:.80}", option="session_store")
+        self._check_parking()
         self._check_session()
         above_zero = ("max_turns", "max_tokens", "max_tool_calls", "max_seconds", "max_budget_usd", "approval_timeout")
         for name in (*above_zero, "max_parallel_tools", "max_parallel_prompts"):
@@ -209,13 +210,16 @@ class AgentOptions(BaseModel):
                 option="continue_conversation",
             )
 
-    def parks_by_option(self) -> str | None:
-        """The option that says that calls may be parked, if one does."""
-        if self.on_timeout == "defer":
-            return "on_timeout='defer'"
-        if self.questions.on_timeout == "defer":
-            return "AskUserQuestionConfig(on_timeout='defer')"
-        return "AskUserQuestionConfig(when_nobody='defer')" if self.questions.when_nobody == "defer" else None
+    def _check_parking(self) -> None:
+        """Options that park calls need a store that can."""
+        asked, store = self.questions, self.session_store
+        defers = "defer" in (self.on_timeout, asked.on_timeout, asked.when_nobody)
+        if defers and store is not None and not (isinstance(store, DeferralStore) and isinstance(store, Journal)):
+            raise OptionsError(
+                f"session_store cannot park calls, and on_timeout or when_nobody says 'defer': {store!r:.80} keeps "
+                "transcripts only",
+                option="session_store",
+            )
 
     def _model_name(self) -> str:
         return self.model.name if isinstance(self.model, Model) else str(self.model)

@@ -58,7 +58,7 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
         finally:
             session.spent.api_seconds += monotonic() - started
         if not (bad := _bad_ids(reply.content)):
-            session.spent.add(reply.model or session.settings.model.name, reply)
+            session.spent.add(session.settings.model.name, reply)
             yield _with_fresh_ids(session, reply)
             return
         unusable += 1

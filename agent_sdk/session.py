@@ -55,11 +55,12 @@ class Spent:
         return monotonic() - self.started - self.waited
 
     def add(self, model: str, reply: Reply) -> None:
-        """Count a reply."""
+        """Count a reply, at the price of the model that it names, or else of the one that was asked."""
         for name, value in reply.usage.items():
             if isinstance(value, int):
                 self.usage[name] = self.usage.get(name, 0) + value
-        price = cost(model, reply.usage)
+        price = cost(reply.model, reply.usage)
+        price = cost(model, reply.usage) if price is None else price
         if price is not None:
             self.usd = (self.usd or 0.0) + price
 
@@ -159,6 +160,12 @@ class Session:
         """The blocks that came in meanwhile; `prompts=False` leaves the person's prompts for the next run."""
         taken = [arrival for arrival in self.arrivals if prompts or not arrival.is_prompt]
         self.arrivals = [arrival for arrival in self.arrivals if not prompts and arrival.is_prompt]
+        return [block for arrival in taken for block in arrival.content]
+
+    def take_prompts(self) -> list[JsonObject]:
+        """The person's prompts alone, for a run of their own; what hooks said waits for the results of its turn."""
+        taken = [arrival for arrival in self.arrivals if arrival.is_prompt]
+        self.arrivals = [arrival for arrival in self.arrivals if not arrival.is_prompt]
         return [block for arrival in taken for block in arrival.content]
 
     def tell(self, subtype: str, **data: Json) -> None:

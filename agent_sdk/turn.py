@@ -14,8 +14,8 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from agent_sdk.apart import apart
 from agent_sdk.callables import shown_as
 from agent_sdk.calls import ToolCall, ToolResult
-from agent_sdk.decisions import Allow, Deny, Verdict
-from agent_sdk.errors import SessionError, ToolError
+from agent_sdk.decisions import Allow, Considered, Deny, Verdict
+from agent_sdk.errors import ToolError
 from agent_sdk.history import text_of
 from agent_sdk.hooks.hear import hear_event
 from agent_sdk.messages import DeferredToolUse
@@ -69,7 +69,7 @@ class Turn:
         self.exhausted: str | None = None
         self._disk_touched = False
         self._bound: dict[str, str] = {}
-        self._failure: SessionError | None = None
+        self._failure: Exception | None = None
         self._new_cwd: dict[int, str] = {}
 
     @classmethod
@@ -123,8 +123,13 @@ class Turn:
         return True
 
     def _open_docket(self, call_id: str, index: int, tool: Tool, said: JsonObject) -> None:
-        tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
-        if (problem := tool.check(tidied)) is not None:
+        try:
+            tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
+        except Exception as error:
+            log.error("the tool %s cannot prepare its input", tool.name, exc_info=error)
+            self.results[call_id] = _error(f"The input of {tool.name} could not be read.")
+            return
+        if (problem := tool.fault_in(tidied)) is not None:
             self.results[call_id] = _error(problem)
             return
         call = ToolCall(
@@ -185,6 +190,22 @@ class Turn:
         self.session.denials.append(
             {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.said, "reason": reason}
         )
+        self._record_refusal(docket, result, reason)
+
+    def _record_refusal(self, docket: Docket, result: ToolResult, reason: str) -> None:
+        """The record tells what became of the call: a yes that was overtaken is no yes any more."""
+        verdict = docket.verdict
+        if verdict is not None and verdict.behavior != "deny":
+            step = Considered(step="turn", said="deny", note=reason)
+            docket.verdict = replace(
+                verdict,
+                behavior="deny",
+                decision=Deny(),
+                by="turn",
+                reason=reason,
+                result=result,
+                trace=(*verdict.trace, step),
+            )
         self._record(docket)
 
     def _record(self, docket: Docket) -> None:
@@ -240,6 +261,8 @@ class Turn:
         for call_id in self.ids:
             if call_id not in self.results and call_id not in deferred:
                 self.results[call_id] = _error(text)
+                if (docket := self.dockets.get(call_id)) is not None:
+                    self._record_refusal(docket, self.results[call_id], text)
 
     def leave_out(self, text: str) -> None:
         """The calls of a message that is not considered: none of them runs."""
@@ -260,10 +283,10 @@ class Turn:
                 continue
             if call_id in self.started:
                 self.results[call_id] = _error(messages.INTERRUPTED_RUNNING)
-            else:
-                self._refuse_unheard(block, text)
+                continue
+            self._refuse_unheard(block, text)
             if docket is not None:
-                self._record(docket)
+                self._record_refusal(docket, self.results[call_id], text)
 
     async def _run_group(self, group: Sequence[Docket]) -> None:
         if len(group) == 1:
@@ -281,7 +304,7 @@ class Turn:
 
     async def _run(self, docket: Docket) -> None:
         """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
-        if self.stop is not None or self.aborted or self.session.interrupt.requested:
+        if self.stop is not None or self.aborted or self._failure is not None or self.session.interrupt.requested:
             return
         try:
             if not await self._still_approved(docket) or docket.verdict is None:
@@ -292,7 +315,7 @@ class Turn:
                 self.results[docket.call.id] = verdict.result
                 return
             await self._begin_and_run(docket, verdict)
-        except SessionError as error:
+        except Exception as error:  # of the store: nothing more is started
             self._failure = self._failure or error
 
     async def _still_approved(self, docket: Docket) -> bool:

@@ -55,9 +55,15 @@ def is_json(value: object) -> bool:
     return True
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
 def to_text(value: Json) -> str:
-    """Compact JSON text, escaped to ASCII so that it can be stored anywhere, keys in the order they came."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    """Compact JSON text, escaped to ASCII so that it can be stored anywhere, keys in the order they came.
+
+    Raises TypeError or ValueError for what is no JSON, an infinite number too.
+    """
+    return _ENCODER.encode(value)
 
 
 def digest(value: Json) -> str:

@@ -85,7 +85,10 @@ def fitted(tool: Tool, call: ToolCall, update: JsonObject) -> JsonObject:
             fresh = tool.accept(call.effective, fresh)
         except ValueError as error:
             raise WrongAnswer(str(error)) from None
-    if (problem := tool.check(fresh)) is not None:
+        except Exception as error:
+            log.error("the tool %s cannot take an answer over", tool.name, exc_info=error)
+            raise Unfit(f"{tool.name} could not take the answer over") from None
+    if (problem := tool.fault_in(fresh)) is not None:
         raise Unfit(problem)
     return fresh
 
@@ -140,7 +143,7 @@ def _ask_rule_covers(case: Case) -> bool:
 
 
 def _answered(tool: Tool, call: ToolCall) -> bool:
-    return tool.answered is not None and tool.answered(call.effective)
+    return tool.is_answered(call.effective)
 
 
 async def _ask_callback(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Verdict:

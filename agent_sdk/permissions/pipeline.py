@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import anyio
+from anyio.abc import TaskStatus
 
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import PermissionMode
@@ -135,15 +136,16 @@ class Pipeline:
         limiter = anyio.CapacityLimiter(limit or len(dockets) or 1)
         async with anyio.create_task_group() as group:
 
-            async def ask(docket: Docket) -> None:
+            async def ask(docket: Docket, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
                 async with limiter:
+                    task_status.started()
                     await self._ask(docket, assistant_text)
                 _note_interrupt(outcome, docket)
                 if outcome.interrupted_by is not None or outcome.stop is not None:
                     group.cancel_scope.cancel()
 
             for docket in dockets:
-                group.start_soon(ask, docket)
+                await group.start(ask, docket)  # one after the other: people see the calls in their order
 
     async def _ask(self, docket: Docket, assistant_text: str) -> None:
         if docket.version != self.policy.snapshot.version:
@@ -228,7 +230,6 @@ class Pipeline:
 def case_of(docket: Docket, snapshot: Snapshot) -> Case:
     """The docket as the judge wants it."""
     heard = docket.heard
-    answered = docket.tool.answered
     return Case(
         call=docket.call,
         original=docket.original,
@@ -237,7 +238,7 @@ def case_of(docket: Docket, snapshot: Snapshot) -> Case:
         heard=heard.said if heard else None,
         heard_by=heard.by if heard else "",
         heard_trace=heard.trace if heard else (),
-        answered=is_question(docket.tool) and answered is not None and answered(docket.call.effective),
+        answered=is_question(docket.tool) and docket.tool.is_answered(docket.call.effective),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from agent_sdk.rules.files import FileView, OsFiles, native_to_slashes
 from agent_sdk.rules.globs import Token, fits, fold, literal, matches, pieces_of, tokens
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.spelling import Parts, Spelled, folded, joined, parts, same_case
+from agent_sdk.values import lazy
 
 Anchor: TypeAlias = OneOf["filesystem", "home", "source", "cwd"]
 
@@ -212,7 +213,7 @@ class Ground:
                 folders = dict.fromkeys([self.root, self.cwd, *self.additional]) if pattern.wide else (self.root,)
                 return tuple(names for folder in folders for names in self.spellings(folder))
 
-    @cached_property
+    @lazy
     def working(self) -> tuple[Parts, ...]:
         """The working directory, the one that the session began in, and the additional ones."""
         folders = dict.fromkeys([self.cwd, self.root, *self.additional])
