@@ -15,7 +15,7 @@ from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.sessions import checks, texts
 from agent_sdk.sessions import sqlite_calls as calls
 from agent_sdk.sessions import sqlite_transcripts as transcripts
-from agent_sdk.sessions.fields import json_object, json_text
+from agent_sdk.sessions.fields import json_objects, json_text
 from agent_sdk.sessions.records import Answer, Begun, Claim, Entry, OpenTurn, PendingApproval, SettledCall
 from agent_sdk.sessions.sqlite_file import SQLiteFile
 from agent_sdk.sessions.store import SessionKey, SessionListEntry
@@ -68,7 +68,7 @@ class SQLiteStore:
     async def load(self, key: SessionKey) -> list[JsonObject] | None:
         """All entries in order, or `None` when there is no such transcript."""
         lines = await self._file.read(lambda connection: transcripts.load(connection, transcripts.address_of(key)))
-        return None if lines is None else [json_object("Entry", line) for line in lines]
+        return None if lines is None else json_objects("Entry", lines)
 
     async def list_sessions(self, project_key: str) -> list[SessionListEntry]:
         """The sessions of a project with the time of their last entry."""

@@ -42,11 +42,16 @@ def add(
     if not texts:
         return
     mtime = micros(now) // 1000
-    connection.execute("INSERT OR IGNORE INTO transcripts VALUES (NULL, ?, ?, ?, ?)", (*address, mtime))
-    (transcript,) = connection.execute(
+    row = connection.execute(
         "SELECT id FROM transcripts WHERE project_key = ? AND session_id = ? AND subpath = ?", address
     ).fetchone()
-    connection.execute("UPDATE transcripts SET mtime = ? WHERE id = ?", (mtime, transcript))
+    if row is None:
+        transcript = connection.execute(
+            "INSERT INTO transcripts VALUES (NULL, ?, ?, ?, ?)", (*address, mtime)
+        ).lastrowid
+    else:
+        (transcript,) = row
+        connection.execute("UPDATE transcripts SET mtime = ? WHERE id = ?", (mtime, transcript))
     connection.executemany(
         "INSERT OR IGNORE INTO entries VALUES (NULL, ?, ?, ?)",
         [(transcript, None if uuid is None else stored(uuid), text) for uuid, text in texts],
