@@ -89,7 +89,11 @@ async def _hear_model(session: Session, progress: Progress) -> AsyncGenerator[Me
     turn = Turn.of(session, reply)
     if turn.blocks and reply.stop_reason != "refusal":
         progress.turn = turn  # set before the write: if that is cut off, the turn is still closed
-    message = await store_reply(session, reply, turn)
+    try:
+        message = await store_reply(session, reply, turn)
+    except Exception:
+        progress.turn = None  # nothing is stored of it, so there is nothing to close
+        raise
     yield message
     if progress.turn is None:
         progress.ended = await _end_of(session, progress, reply)
