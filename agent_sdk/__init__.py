@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agent_sdk.calls import ToolResult
     from agent_sdk.client import AgentClient, query
     from agent_sdk.config import AgentDefinition, AskUserQuestionConfig, PermissionMode
+    from agent_sdk.copies import fork_session, get_session_messages
     from agent_sdk.decisions import (
         Allow,
         Ask,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     )
     from agent_sdk.hooks.events import HookContext, HookEvent, HookInput, HookJSONOutput
     from agent_sdk.hooks.matcher import HookMatcher
+    from agent_sdk.inbox import Inbox
     from agent_sdk.messages import (
         AssistantMessage,
         ContentBlock,
@@ -56,8 +58,11 @@ if TYPE_CHECKING:
     from agent_sdk.permissions.policy import PermissionPolicy
     from agent_sdk.rules.files import FileView
     from agent_sdk.sessions.memory import InMemoryStore
+    from agent_sdk.sessions.portable import export_session, import_session
     from agent_sdk.sessions.records import PendingApproval
+    from agent_sdk.sessions.sqlite import SQLiteStore
     from agent_sdk.sessions.store import DeferralStore, Journal, SessionStore
+    from agent_sdk.sessions.upkeep import delete_session, list_sessions, prune_sessions
     from agent_sdk.tools.base import Tool, ToolContext
     from agent_sdk.tools.function import tool
 
@@ -86,6 +91,7 @@ __all__ = [
     "HookJSONOutput",
     "HookMatcher",
     "InMemoryStore",
+    "Inbox",
     "Journal",
     "Message",
     "Model",
@@ -100,6 +106,7 @@ __all__ = [
     "PermissionUpdate",
     "ResultMessage",
     "RuleError",
+    "SQLiteStore",
     "SessionBusyError",
     "SessionError",
     "SessionNotFoundError",
@@ -118,6 +125,13 @@ __all__ = [
     "ToolUseBlock",
     "UserMessage",
     "Verdict",
+    "delete_session",
+    "export_session",
+    "fork_session",
+    "get_session_messages",
+    "import_session",
+    "list_sessions",
+    "prune_sessions",
     "query",
     "tool",
 ]
@@ -147,6 +161,7 @@ _HOMES = {
     "HookJSONOutput": "agent_sdk.hooks.events",
     "HookMatcher": "agent_sdk.hooks.matcher",
     "InMemoryStore": "agent_sdk.sessions.memory",
+    "Inbox": "agent_sdk.inbox",
     "Journal": "agent_sdk.sessions.store",
     "Message": "agent_sdk.messages",
     "Model": "agent_sdk.models.base",
@@ -161,6 +176,7 @@ _HOMES = {
     "PermissionUpdate": "agent_sdk.decisions",
     "ResultMessage": "agent_sdk.messages",
     "RuleError": "agent_sdk.errors",
+    "SQLiteStore": "agent_sdk.sessions.sqlite",
     "SessionBusyError": "agent_sdk.errors",
     "SessionError": "agent_sdk.errors",
     "SessionNotFoundError": "agent_sdk.errors",
@@ -179,6 +195,13 @@ _HOMES = {
     "ToolUseBlock": "agent_sdk.messages",
     "UserMessage": "agent_sdk.messages",
     "Verdict": "agent_sdk.decisions",
+    "delete_session": "agent_sdk.sessions.upkeep",
+    "export_session": "agent_sdk.sessions.portable",
+    "fork_session": "agent_sdk.copies",
+    "get_session_messages": "agent_sdk.copies",
+    "import_session": "agent_sdk.sessions.portable",
+    "list_sessions": "agent_sdk.sessions.upkeep",
+    "prune_sessions": "agent_sdk.sessions.upkeep",
     "query": "agent_sdk.client",
     "tool": "agent_sdk.tools.function",
 }

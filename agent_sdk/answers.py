@@ -1,21 +1,27 @@
-"""Decisions that are handed in when a session is resumed: checked as a whole, then stored like any other answer."""
+"""Answers to parked calls: those handed in at a resume, and those that come in while its callback is asking."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import timedelta
+
+import anyio
 
 from agent_sdk.callables import shown_as
 from agent_sdk.calls import ToolCall
 from agent_sdk.decisions import Allow, Deny
-from agent_sdk.errors import DeferralError
+from agent_sdk.errors import DeferralError, SessionError
 from agent_sdk.hooks.hear import Unfit
 from agent_sdk.permissions.desk import fitted
 from agent_sdk.session import Session
 from agent_sdk.sessions.records import Answer, OpenTurn, PendingApproval
+from agent_sdk.sessions.store import DeferralStore
 from agent_sdk.turn import Turn
 
 log = logging.getLogger("agent_sdk.sessions")
+
+_A_WHILE = timedelta(hours=1)
 
 
 async def check_decisions(
@@ -96,3 +102,47 @@ def _check_one(session: Session, parked: PendingApproval, decision: object) -> N
             session_id=session.id,
             tool_use_id=parked.tool_use_id,
         ) from None
+
+
+class AtTheInbox:
+    """A parked call whose answer may come in through the store while a callback is asking (`Elsewhere`)."""
+
+    def __init__(self, deferral: DeferralStore, parked: PendingApproval) -> None:
+        self.state = parked.state
+        self._deferral = deferral
+        self._parked = parked
+
+    def shows(self, digest: str) -> bool:
+        """Whether the call is parked with this tool and input."""
+        return digest == self._parked.digest
+
+    async def answered(self) -> Answer | None:
+        """The stored answer, if there is one."""
+        answer, _ = await self._look()
+        return answer
+
+    async def heard(self) -> Answer:
+        """Wait for an answer. When the store fails, none will come: the callback is asked all the same."""
+        try:
+            while True:
+                answer, seen = await self._look()
+                if answer is not None:
+                    return answer
+                await self._deferral.wait(self._parked.session_id, _A_WHILE, seen=seen)
+        except SessionError as error:
+            log.warning("answers from elsewhere to %s are not heard: %s", self._parked.tool_use_id, error)
+            await anyio.sleep_forever()
+            raise AssertionError("for ever has no end") from None
+
+    async def first(self, decision: Allow | Deny) -> Answer | None:
+        """Store the callback's decision, unless another answer was first: then that one."""
+        digest = self._parked.digest
+        if await self._deferral.answer(self._parked.key, Answer(decision=decision, by=decision.by), digest=digest):
+            return None
+        return await self.answered()
+
+    async def _look(self) -> tuple[Answer | None, int]:
+        pending = (await self._deferral.open_turn(self._parked.session_id)).pending
+        seen = sum(parked.answer is not None for parked in pending.values())
+        own = pending.get(self._parked.key)
+        return (None if own is None else own.answer), seen

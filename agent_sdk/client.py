@@ -59,7 +59,7 @@ async def query(
 def _text_prompt(prompt: str | None, options: AgentOptions) -> list[JsonObject] | None:
     if prompt is not None and prompt.strip():
         return [{"type": "text", "text": prompt}]
-    if options.resume is None:
+    if options.resume is None and not options.continue_conversation:
         raise OptionsError("the prompt is empty; without a prompt only a session can be resumed", option="prompt")
     return None
 
@@ -115,7 +115,7 @@ class AgentClient:
 
     @property
     def session_id(self) -> str:
-        """The session's id, known from the start."""
+        """The session's id, known from the start; with `continue_conversation` from the first message on."""
         return self._conversation.session.id
 
     async def query(self, prompt: str | AsyncIterable[dict[str, Any]]) -> None:

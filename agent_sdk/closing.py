@@ -85,7 +85,7 @@ async def park_turn(session: Session, turn: Turn) -> None:
             docket.verdict = replace(docket.verdict, state=await target_state(docket.tool, docket.verdict.call))
     pending = [pending_approval(docket, now, turn.parked_before.get(docket.call.id)) for docket in turn.deferred]
     settled = [
-        settled_call(docket, docket.verdict, turn.results.get(call_id) if call_id not in turn.started else None)
+        settled_call(docket, docket.verdict, None if _is_in_journal(turn, call_id) else turn.results.get(call_id))
         for call_id, docket in turn.dockets.items()
         if docket.verdict is not None and docket.verdict.behavior != "defer"
     ]
@@ -93,6 +93,10 @@ async def park_turn(session: Session, turn: Turn) -> None:
     settled += [known for call_id, known in turn.settled_before.items() if call_id not in fresh]
     await session.ledger.park(_permission_entries(turn), settled, pending)
     turn.parked = True
+
+
+def _is_in_journal(turn: Turn, call_id: str) -> bool:
+    return call_id in turn.started and call_id not in turn.reworded
 
 
 def _permission_entries(turn: Turn) -> list[JsonObject]:

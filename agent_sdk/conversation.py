@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -13,6 +14,7 @@ import anyio
 
 from agent_sdk.closing import add_user
 from agent_sdk.config import MODES
+from agent_sdk.copies import fork_session, last_session
 from agent_sdk.decisions import Allow, Deny
 from agent_sdk.endings import Ended, result_message
 from agent_sdk.errors import DeferralError, ModelError, OptionsError, SessionError, SessionNotFoundError
@@ -27,7 +29,8 @@ from agent_sdk.options import AgentOptions
 from agent_sdk.prompts import admit_prompt
 from agent_sdk.resume import reenter
 from agent_sdk.session import Arrival, Session
-from agent_sdk.sessions.memory import InMemoryStore
+from agent_sdk.sessions.at_once import at_once
+from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.sessions.store import SessionStore
 from agent_sdk.turn import Turn
 from agent_sdk.values import JsonObject
@@ -36,9 +39,11 @@ log = logging.getLogger("agent_sdk")
 
 
 @cache
-def default_store() -> InMemoryStore:
-    """The store of runs that name none: in memory, for as long as the process lives."""
-    return InMemoryStore()
+def default_store() -> SQLiteStore:
+    """The store of runs that name none: the user's own, on disk. Opened at its first use, closed with the process."""
+    store = SQLiteStore()
+    atexit.register(store.close)
+    return store
 
 
 def prompt_blocks(item: Mapping[str, object]) -> list[JsonObject]:
@@ -63,9 +68,10 @@ class Conversation:
 
     def __init__(self, options: AgentOptions, store: SessionStore) -> None:
         self.options = options
-        self.session = Session(options, store, options.resume or options.session_id or str(uuid4()))
+        resumed = None if options.fork_session else options.resume
+        self.session = Session(options, store, resumed or options.session_id or str(uuid4()))
         self.error: ModelError | None = None
-        self._started = False
+        self._started = self._settled = False
         self._running = False
         self._stale = True
         self._loaded: Loaded | None = None
@@ -77,6 +83,9 @@ class Conversation:
         session = self.session
         session.new_run()
         self.error = None
+        self._check_store(decisions)
+        await self._choose_session()
+        left = False
         foreign = await session.ledger.open()
         self._running = True
         try:
@@ -97,10 +106,13 @@ class Conversation:
             self._stale = bool(ended.deferred)
             if not ended.deferred:
                 await self._keep_admitted()
+        except GeneratorExit:
+            left = True
+            raise
         finally:
             settle_settings(session)
             self._running = False
-            await self._give_back()
+            await self._give_back(without_waiting=left)
         yield result_message(session, ended)
 
     async def _keep_admitted(self) -> None:
@@ -111,13 +123,36 @@ class Conversation:
         for arrival in kept:
             await add_user(session, arrival.content)
 
-    async def _give_back(self) -> None:
+    async def _give_back(self, *, without_waiting: bool) -> None:
         """Give the claim back, before anybody hears that the run is over. If that fails, its lease ends it."""
         try:
-            with anyio.move_on_after(2, shield=True):
+            with at_once(without_waiting), anyio.move_on_after(2, shield=True):
                 await self.session.ledger.close()
         except Exception as error:
             log.error("the claim on session %s could not be given back", self.session.id, exc_info=error)
+
+    def _check_store(self, decisions: Mapping[str, Allow | Deny] | None) -> None:
+        """Raises SessionError when parked calls are to be answered, and the store cannot park."""
+        ledger = self.session.ledger
+        if decisions and not ledger.can_park:
+            raise SessionError(
+                f"decisions need a store that can park calls; {type(ledger.store).__name__} keeps transcripts only",
+                session_id=self.session.id,
+            )
+
+    async def _choose_session(self) -> None:
+        """Before the first run: find the session to continue, make the fork."""
+        if self._settled:
+            return
+        options, session, store = self.options, self.session, self.session.ledger.store
+        origin = options.resume
+        if options.continue_conversation:
+            origin = await last_session(store, options.directory)
+        if origin is not None and options.fork_session:
+            await fork_session(origin, store=store, new_id=session.id)
+        elif origin is not None:
+            session.become(origin)
+        self._settled = True
 
     def _init_message(self) -> SystemMessage:
         session = self.session
@@ -144,7 +179,7 @@ class Conversation:
             restore(self.session, self._loaded)
         elif first and self.options.resume is not None:
             raise SessionNotFoundError(
-                f"the store has no session {self.session.id!r}; a session in memory ends with its process",
+                f"the store has no session {self.session.id!r}; see `agent-sdk sessions`, or name its store",
                 session_id=self.session.id,
             )
 

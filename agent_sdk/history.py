@@ -68,7 +68,7 @@ def blocks_of(content: Json) -> list[JsonObject]:
     """Message content as a list of blocks."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    if isinstance(content, Sequence):
+    if isinstance(content, list | tuple):
         return [block for block in content if isinstance(block, dict)]
     return []
 

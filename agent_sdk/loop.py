@@ -17,6 +17,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.prompts import admit_arrivals, ask_stop_hooks
 from agent_sdk.reply import ask_model
 from agent_sdk.session import Session
+from agent_sdk.sessions.at_once import at_once
 from agent_sdk.turn import Turn
 
 MAX_PAUSES = 10
@@ -39,6 +40,7 @@ async def run(session: Session, progress: Progress) -> AsyncGenerator[Message, N
     result message. Nothing is held open over a `yield`; whatever breaks the run off, the transcript stays legal.
     Raises SessionError when the store fails or another run took the session.
     """
+    left = False
     try:
         while progress.ended is None:
             if progress.turn is None:
@@ -54,9 +56,13 @@ async def run(session: Session, progress: Progress) -> AsyncGenerator[Message, N
                     yield answered
             for news in session.news():
                 yield news
+    except GeneratorExit:
+        left = True
+        raise
     finally:
         if progress.turn is not None and not progress.turn.parked:
-            await abandon(session, progress.turn)
+            with at_once(left):
+                await abandon(session, progress.turn)
 
 
 async def _hear_model(session: Session, progress: Progress) -> AsyncGenerator[Message, None]:
@@ -83,7 +89,11 @@ async def _hear_model(session: Session, progress: Progress) -> AsyncGenerator[Me
     turn = Turn.of(session, reply)
     if turn.blocks and reply.stop_reason != "refusal":
         progress.turn = turn  # set before the write: if that is cut off, the turn is still closed
-    message = await store_reply(session, reply, turn)
+    try:
+        message = await store_reply(session, reply, turn)
+    except Exception:
+        progress.turn = None  # nothing is stored of it, so there is nothing to close
+        raise
     yield message
     if progress.turn is None:
         progress.ended = await _end_of(session, progress, reply)

@@ -64,7 +64,9 @@ class AgentOptions(BaseModel):
     - `setting_sources`: which settings files count (`()` = none); `settings_dir`: their folder's name; `trust_project`:
       whether what widens counts from files that the repository brought.
     - `env`: variables for commands, on top of a scrubbed environment.
-    - `session_store`, `session_id`, `resume`: where the session is kept, its id, the id of the one to go on with.
+    - `session_store` (`None` = the user's own, on disk), `session_id`, `resume`: where the session is kept, its id, the
+      id of the one to go on with. `fork_session`: leave that one as it is and go on with a copy.
+      `continue_conversation`: go on with the session of this directory that was used last, if there is one.
     - `questions`: how the agent may ask. `approval_timeout` (seconds) and `on_timeout`: how long one callback may take.
     - `max_turns` (model requests), `max_tool_calls`, `max_seconds` (without the time that people take),
       `max_budget_usd`: limits of one run.
@@ -133,8 +135,6 @@ class AgentOptions(BaseModel):
     _LATER: ClassVar[Mapping[str, Any]] = {
         "mcp_servers": None,
         "agents": None,
-        "fork_session": False,
-        "continue_conversation": False,
         "integrity_key": None,
         "max_calls_per_tool": None,
         "on_pending": None,
@@ -184,8 +184,7 @@ class AgentOptions(BaseModel):
         if self.session_store is not None and not isinstance(self.session_store, SessionStore):
             raise OptionsError(f"session_store is no SessionStore: {self.session_store!r:.80}", option="session_store")
         self._check_parking()
-        if self.resume is not None and self.session_id is not None and self.resume != self.session_id:
-            raise OptionsError("resume and session_id name two different sessions; give one", option="resume")
+        self._check_session()
         above_zero = ("max_turns", "max_tokens", "max_tool_calls", "max_seconds", "max_budget_usd", "approval_timeout")
         for name in (*above_zero, "max_parallel_tools", "max_parallel_prompts"):
             value = self.__dict__[name]
@@ -196,6 +195,18 @@ class AgentOptions(BaseModel):
             raise OptionsError(
                 f"max_budget_usd cannot be kept: no price is known for the model {self._model_name()!r}",
                 option="max_budget_usd",
+            )
+
+    def _check_session(self) -> None:
+        two = self.resume is not None and self.session_id is not None and self.resume != self.session_id
+        if two and not self.fork_session:
+            raise OptionsError("resume and session_id name two different sessions; give one", option="resume")
+        if self.fork_session and self.resume is None and not self.continue_conversation:
+            raise OptionsError("fork_session copies the session that resume names; give resume", option="fork_session")
+        if self.continue_conversation and (self.resume is not None or (self.session_id and not self.fork_session)):
+            raise OptionsError(
+                "continue_conversation looks for the last session itself; leave resume and session_id out",
+                option="continue_conversation",
             )
 
     def _check_parking(self) -> None:

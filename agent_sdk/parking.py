@@ -49,7 +49,7 @@ def pending_approval(docket: Docket, now: datetime, before: PendingApproval | No
 
 
 def settled_call(docket: Docket, verdict: Verdict, result: ToolResult | None) -> SettledCall:
-    """The record of a call whose verdict is known; `result` for those that do not run."""
+    """The record of a call whose verdict is known; `result` for those that do not run or whose result was changed."""
     call = verdict.call
     note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
     noted: JsonObject | None = None
@@ -61,7 +61,7 @@ def settled_call(docket: Docket, verdict: Verdict, result: ToolResult | None) ->
         effective=call.effective,
         cwd=call.cwd,
         digest=call.digest(docket.tool.schema_digest),
-        behavior="allow" if verdict.behavior == "allow" and result is None else "deny",
+        behavior="allow" if verdict.behavior == "allow" else "deny",
         by=verdict.by,
         by_person=verdict.by_person,
         note=noted,

@@ -11,9 +11,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
-from agent_sdk.answers import check_decisions
-from agent_sdk.calls import ToolCall, ToolResult
+from agent_sdk.answers import AtTheInbox, check_decisions
+from agent_sdk.calls import CallKey, ToolCall, ToolResult
 from agent_sdk.decisions import Allow, Ask, Considered, Deny, Verdict
 from agent_sdk.endings import Ended, tool_unavailable
 from agent_sdk.hooks.hear import Heard, Unfit, hear
@@ -24,11 +25,12 @@ from agent_sdk.permissions.judge import deny_rules
 from agent_sdk.permissions.pipeline import Docket, case_of
 from agent_sdk.session import Session, target_of
 from agent_sdk.sessions.records import Answer, OpenTurn, PendingApproval, SettledCall
-from agent_sdk.tools.base import Tool
 from agent_sdk.turn import Turn
 from agent_sdk.values import JsonObject
 
 log = logging.getLogger("agent_sdk.sessions")
+
+Value = TypeVar("Value")
 
 
 async def reenter(
@@ -47,8 +49,7 @@ async def reenter(
     turn.admit()
     reentry = _Reentry(session, turn, stored, now, superseded)
     if gone := reentry.unavailable():
-        uses = [DeferredToolUse(p.tool_use_id, p.tool_name, p.original_input) for p in gone]
-        return tool_unavailable(uses, f"the tool or folder of a parked call is gone: {gone[0].tool_name}")
+        return tool_unavailable(gone, f"the tool or folder of a parked call is gone: {gone[0].name}")
     for call_id in turn.ids:
         await reentry.place(call_id)
     await turn.settle([docket for docket in reentry.to_judge if docket.call.id not in turn.results])
@@ -64,79 +65,97 @@ class _Reentry:
         self.turn = turn
         self.now = now
         self.superseded = superseded
-        self.settled = {
-            key.tool_use_id: value for key, value in stored.settled.items() if self._is_ours(key.message_uuid)
-        }
-        self.pending = {
-            key.tool_use_id: value for key, value in stored.pending.items() if self._is_ours(key.message_uuid)
-        }
-        self.done = {key.tool_use_id: value for key, value in stored.done.items() if self._is_ours(key.message_uuid)}
-        self.started = {key.tool_use_id for key in stored.started if self._is_ours(key.message_uuid)}
-        self.started_with = {
-            key.tool_use_id: value for key, value in stored.effective.items() if self._is_ours(key.message_uuid)
-        }
+        self.settled = self._of_turn(stored.settled)
+        self.pending = self._of_turn(stored.pending)
+        self.done = self._of_turn(stored.done)
+        self.began = self._of_turn({key: stored.effective[key] for key in stored.started})
         self.to_judge: list[Docket] = []
         turn.parked_before = dict(self.pending)
         turn.settled_before = {id_: settled for id_, settled in self.settled.items() if settled.result is not None}
 
-    def _is_ours(self, message_uuid: str) -> bool:
-        return message_uuid == self.turn.message_uuid
+    def _of_turn(self, stored: Mapping[CallKey, Value]) -> dict[str, Value]:
+        return {key.tool_use_id: value for key, value in stored.items() if key.message_uuid == self.turn.message_uuid}
 
-    def unavailable(self) -> list[PendingApproval]:
-        """Parked calls whose tool, or whose folder, is gone. With a new prompt they are superseded instead."""
-        if self.superseded:
+    def unavailable(self) -> list[DeferredToolUse]:
+        """Approved or waiting calls whose tool or folder is gone. With a new prompt they are superseded instead, and
+        with `on_tool_changed="deny"` denied."""
+        if self.superseded or self.session.options.on_tool_changed == "deny":
             return []
-        return [
-            parked
-            for call_id, parked in self.pending.items()
-            if call_id not in self.done
-            and (parked.tool_name not in self.session.tools or not os.path.isdir(parked.cwd))
+        waiting = [(p.tool_use_id, p.tool_name, p.original_input, p.cwd) for p in self.pending.values()]
+        waiting += [
+            (s.key.tool_use_id, s.tool, s.effective, s.cwd)
+            for s in self.settled.values()
+            if s.result is None and s.by_person and s.key.tool_use_id not in self.began
         ]
+        return [
+            DeferredToolUse(call_id, name, tool_input)
+            for call_id, name, tool_input, cwd in waiting
+            if call_id not in self.done and self._is_gone(name, cwd)
+        ]
+
+    def _is_gone(self, tool_name: str, cwd: str) -> bool:
+        return tool_name not in self.session.tools or not os.path.isdir(cwd)
 
     async def place(self, call_id: str) -> None:
         """Give the call its result or verdict, or put it among those that are judged from the start."""
         docket, parked, settled = self.turn.dockets.get(call_id), self.pending.get(call_id), self.settled.get(call_id)
-        stored_input = self.started_with.get(call_id)
-        if (result := self.done.get(call_id)) is not None:
-            self.turn.results[call_id] = result
-        elif settled is not None and settled.result is not None:
+        if settled is not None and settled.result is not None:
             self.turn.results[call_id] = settled.result
+        elif (result := self.done.get(call_id)) is not None:
+            self.turn.results[call_id] = result
         elif docket is None:
             pass  # its tool is unknown or its input does not fit: it has its error result
-        elif call_id in self.started and not (parked is not None and parked.unknown and parked.answer is not None):
-            await self._unknown(docket, settled, parked, stored_input)
+        elif not self.session.ledger.can_park:
+            self._refuse(docket, messages.UNKNOWN_OUTCOME)  # no journal: nobody can say whether it ran
+        elif call_id in self.began:
+            await self._unknown(docket, self.began[call_id], settled, parked)
         elif parked is not None:
             await self._parked(docket, parked)
         elif settled is not None and settled.by_person:
-            await self._answered(
-                docket, settled.effective, Answer(decision=_allow(settled)), settled.cwd, settled.state
-            )
+            await self._approved(docket, settled)
         elif self.superseded:
             self._refuse(docket, messages.SUPERSEDED)
         else:
             self.to_judge.append(docket)
+
+    async def _approved(self, docket: Docket, settled: SettledCall) -> None:
+        """A person's yes that was stored before the call could begin."""
+        if self._changed(docket, settled.effective, settled.digest, settled.cwd):
+            if self.session.options.on_tool_changed == "deny" or self.superseded:
+                self._refuse(docket, messages.TOOL_CHANGED)
+            else:
+                self.to_judge.append(docket)
+            return
+        answer = Answer(decision=_allow(settled))
+        await self._answered(docket, settled.effective, answer, settled.cwd, settled.state)
 
     async def _parked(self, docket: Docket, parked: PendingApproval) -> None:
         docket.parked = True
         docket.unknown = parked.unknown
         answer = parked.answer
-        if parked.digest != _digest(docket.tool, docket.call, parked.tool_input):
+        if self._changed(docket, parked.tool_input, parked.digest, parked.cwd):
             if self.session.options.on_tool_changed == "deny":
-                return self._refuse(docket, "Not run: the tool has changed since this call was parked.")
+                return self._refuse(docket, messages.TOOL_CHANGED)
             if answer is not None:
                 self.session.warn(f"the tool {parked.tool_name} has changed: the stored answer is void, ask anew")
             answer = None
+        elif (deferral := self.session.ledger.deferral) is not None:
+            docket.elsewhere = AtTheInbox(deferral, parked)
         if answer is not None:
             await self._answered(docket, parked.tool_input, answer, parked.cwd, parked.state)
         elif parked.expires_at is not None and parked.expires_at <= self.now:
             self._refuse(docket, messages.EXPIRED)
         elif self.superseded:
-            self._refuse(docket, messages.SUPERSEDED)
+            self._refuse(docket, messages.UNKNOWN_OUTCOME if parked.unknown else messages.SUPERSEDED)
         elif parked.unknown:
-            await self._ask_about_unknown(docket)
+            await self._ask_about_unknown(docket, parked.tool_input, parked.cwd)
         else:
             self.to_judge.append(docket)
         return None
+
+    def _changed(self, docket: Docket, effective: JsonObject, digest: str, cwd: str) -> bool:
+        """Whether the tool is another one than that which was shown, or the folder in which it would run is gone."""
+        return digest != docket.call.rewritten(effective).digest(docket.tool.schema_digest) or not os.path.isdir(cwd)
 
     async def _answered(
         self, docket: Docket, effective: JsonObject, answer: Answer, cwd: str, state: str | None
@@ -170,16 +189,26 @@ class _Reentry:
         if (found := deny_rules(replace(case_of(docket, self.session.policy.snapshot), call=call))) is not None:
             log.warning("the deny rule %s covers the answered call %s: denied", found.rule, call.id)
             return self._refuse(docket, messages.RULE_DENIED)
-        heard = await self._hear(docket, call)
-        if isinstance(heard.said, Deny):
-            result = refusal(heard.said, heard.fault, heard.unfit)
-            docket.verdict = replace(asked, behavior="deny", decision=heard.said, by="hook", result=result)
-        elif answer.result is not None:
+        if await self._hooks_deny(docket, call):
+            return None
+        if answer.result is not None:
             docket.verdict = replace(docket.verdict, result=answer.result)
-        await self.session.pipeline.remember(docket)
-        if docket.unknown or call.id in self.started:
+        elif docket.unknown:
             await self.session.ledger.restart(call.key)
+        await self.session.pipeline.remember(docket)
         return None
+
+    async def _hooks_deny(self, docket: Docket, call: ToolCall) -> bool:
+        """Let the hooks hear a call that a person decides or decided: of what they say only a no counts."""
+        heard = await self._hear(docket, call)
+        if not isinstance(heard.said, Deny):
+            return False
+        result = refusal(heard.said, heard.fault, heard.unfit)
+        docket.verdict = Verdict(
+            behavior="deny", call=call, decision=heard.said, by="hook", reason=f"hook {heard.by} denied",
+            result=result, trace=heard.trace,
+        )  # fmt: skip
+        return True
 
     async def _hear(self, docket: Docket, call: ToolCall) -> Heard:
         matchers = self.session.options.matchers.get("PreToolUse", ())
@@ -201,42 +230,43 @@ class _Reentry:
         return heard
 
     async def _unknown(
-        self,
-        docket: Docket,
-        settled: SettledCall | None,
-        parked: PendingApproval | None,
-        started_with: JsonObject | None,
+        self, docket: Docket, began_with: JsonObject, settled: SettledCall | None, parked: PendingApproval | None
     ) -> None:
         """It was started and has no result: it never runs again by itself, unless its tool says that it may."""
+        if parked is not None and parked.unknown and parked.answer is not None:
+            return await self._parked(docket, parked)  # a person knows of it, and has answered
         docket.unknown = True
-        if started_with is not None and not docket.tool.idempotent:
-            docket.call = docket.call.rewritten(started_with)
-        docket.parked = parked is not None
         if docket.tool.idempotent and not self.superseded:
-            answer = parked.answer if parked is not None else None
-            if answer is not None and parked is not None:
-                await self._answered(docket, parked.tool_input, answer, parked.cwd, parked.state)
-            elif settled is not None and settled.by_person:
-                decision = Answer(decision=_allow(settled))
-                await self._answered(docket, settled.effective, decision, settled.cwd, settled.state)
+            await self.session.ledger.restart(docket.call.key)
+            docket.unknown = False
+            if settled is not None and settled.by_person:
+                await self._approved(docket, settled)
             else:
-                await self.session.ledger.restart(docket.call.key)
                 self.to_judge.append(docket)
-            return
+            return None
         asks = self.session.options.on_unknown or ("ask" if self.session.options.can_use_tool else "report")
-        if asks == "report" or self.superseded:
+        if self.superseded or (asks == "report" and parked is None):
             self._refuse(docket, messages.UNKNOWN_OUTCOME)
+        elif parked is not None and parked.unknown:
+            await self._parked(docket, parked)
         else:
-            await self._ask_about_unknown(docket)
+            cwd = settled.cwd if settled is not None else docket.call.cwd
+            await self._ask_about_unknown(docket, began_with, cwd)
+        return None
 
-    async def _ask_about_unknown(self, docket: Docket) -> None:
+    async def _ask_about_unknown(self, docket: Docket, began_with: JsonObject, cwd: str) -> None:
+        """Ask a person, with the input that it was started with, whether it may run again."""
         reason = "it was started before and its outcome is unknown: running it again may do it twice"
         docket.unknown = docket.parked = True
+        docket.call = replace(docket.call, effective=began_with, cwd=cwd)
+        if await self._hooks_deny(docket, docket.call):
+            return
         asked = Verdict(behavior="ask", call=docket.call, decision=Ask(reason), by="unknown", reason=reason)
         with self.session.interrupt.guard():
             await self.session.pipeline.ask_again(docket, asked)
         self.turn.note_asked(docket)
-        if docket.verdict is not None and docket.verdict.behavior == "allow":
+        verdict = docket.verdict
+        if verdict is not None and verdict.behavior == "allow" and verdict.result is None:
             await self.session.ledger.restart(docket.call.key)
 
     def _refuse(self, docket: Docket, text: str) -> None:
@@ -245,10 +275,6 @@ class _Reentry:
         docket.verdict = Verdict(
             behavior="deny", call=docket.call, decision=Deny(), by="resume", reason=text, result=result, trace=(step,)
         )
-
-
-def _digest(tool: Tool, call: ToolCall, effective: JsonObject) -> str:
-    return call.rewritten(effective).digest(tool.schema_digest)
 
 
 def _allow(settled: SettledCall) -> Allow:

@@ -158,6 +158,11 @@ class Session:
         self.policy.use_settings(watch, mode)
         self._settings_read = True
 
+    def become(self, session_id: str) -> None:
+        """Be the session of this id. Only before the first run."""
+        self.id = session_id
+        self.ledger = Ledger(self.ledger.store, session_id)
+
     def scene(self) -> Scene:
         """What hooks are told of the surroundings."""
         return Scene(session_id=self.id, cwd=self.cwd, mode=self.mode)
@@ -223,7 +228,7 @@ class Session:
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
-        state = self.settings.as_json(self.mode, self.cwd)
+        state = {**self.settings.as_json(self.mode, self.cwd), "directory": self.options.directory}
         if state != self.stored_state:
             self.stored_state = state
             entries = [entry("state", **state), *entries]

@@ -20,6 +20,7 @@ from agent_sdk.history import text_of
 from agent_sdk.hooks.hear import hear_event
 from agent_sdk.messages import DeferredToolUse
 from agent_sdk.models.reply import Reply
+from agent_sdk.parking import settled_call
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import output_of, sendable_result, with_note, with_output
@@ -34,7 +35,8 @@ log = logging.getLogger("agent_sdk.tools")
 class Turn:
     """The state of one turn. `admit`, then `decide`, then `execute`; afterwards every call has a result or is parked.
 
-    `dockets` holds the calls that reached the gates, `results` what the model will read, by id. `stop` is a hook's
+    `dockets` holds the calls that reached the gates, `results` what the model will read, by id; `reworded` names those
+    that a hook changed after the tool. `stop` is a hook's
     reason to end the run; `aborted` is true after an interrupt; `exhausted` names the limit that kept calls from
     running. `deferred` are the dockets that wait for a later answer; `parked` is true once the store holds them.
     """
@@ -58,6 +60,7 @@ class Turn:
         self.dockets: dict[str, Docket] = {}
         self.results: dict[str, ToolResult] = {}
         self.started: set[str] = set()
+        self.reworded: set[str] = set()
         self.unrecorded: list[Verdict] = []
         self.to_settle: list[SettledCall] = []
         self.stop: str | None = None
@@ -223,6 +226,7 @@ class Turn:
             for d in approved
             if d.verdict is not None and d.verdict.state and d.verdict.result is None
         }
+        self.to_settle = [] if self.parked else self._worth_keeping(approved)
         with self.session.interrupt.guard():
             for group in _groups(approved):
                 await self._run_group(group)
@@ -235,6 +239,17 @@ class Turn:
             self.take_verdicts()
         for _, cwd in sorted(self._new_cwd.items()):
             self.session.move(cwd)
+
+    def _worth_keeping(self, approved: Sequence[Docket]) -> list[SettledCall]:
+        """What people decided, for a resume after a crash: stored with the first call that begins. Where a single call
+        runs there is nothing to keep: it is not settled before it begins, and unknown after."""
+        if len(self.dockets) < 2 and not any(docket.tool.idempotent for docket in approved):
+            return []
+        return [
+            settled_call(docket, docket.verdict, self.results.get(call_id))
+            for call_id, docket in self.dockets.items()
+            if docket.verdict is not None and (docket.verdict.by_person or call_id in self.results)
+        ]
 
     def take_aborted(self) -> None:
         """Give every call without a result the one that says what is known of it."""
@@ -374,7 +389,9 @@ class Turn:
         await ledger.end(call.key, result)
         self.results[call.id] = result
         await self._follow(docket, others)
-        self.results[call.id] = await self._after_tool(call, result)
+        self.results[call.id] = told = await self._after_tool(call, result)
+        if told is not result:
+            self.reworded.add(call.id)
 
     async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
         """Waiting approvals whose file was changed from outside before this tool begins: they stay stale."""

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+
 import pytest
+
+STATE = tempfile.TemporaryDirectory(prefix="agent-sdk-tests-")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """No test writes to the user's own sessions, nor does a process that a test starts."""
+    os.environ["XDG_STATE_HOME"] = STATE.name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

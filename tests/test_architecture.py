@@ -15,7 +15,11 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "agent_sdk"
 HEAVY = {"anthropic", "tree_sitter", "tree_sitter_bash", "filelock", "platformdirs", "prompt_toolkit", "trio"}
 # Doors that import inside a function: what they open is heavy, or belongs to one platform.
-DOORS = {"agent_sdk.models.anthropic": {"anthropic"}, "agent_sdk.settings.writing": {"filelock"}}
+DOORS = {
+    "agent_sdk.models.anthropic": {"anthropic"},
+    "agent_sdk.sessions.sqlite": {"platformdirs"},
+    "agent_sdk.settings.writing": {"filelock"},
+}
 
 
 def rooms() -> list[str]:

@@ -17,6 +17,22 @@ FACTS = {
         "'I changed the folder.'",
         "the run ended: tool_deferred; waiting for an answer: [{'command': 'git push'}]",
     ],
+    "defer_and_resume.py": [
+        "the run ended: tool_deferred",
+        "in the log by now: ['three']",
+        "one says yes: True",
+        "another one says no, too late: False",
+        "'Not tonight.'",
+        "the run ended: completed - I am done.",
+        "in the log at the end: ['three', 'one']",
+    ],
+    "approve_from_another_process.py": [
+        "agent: tool_deferred",
+        "owner sees: Bash echo released > release.txt - a release needs the owner",
+        "owner: answered, and it counts",
+        "worker: completed - It is out.",
+        "the file says: released by the owner",
+    ],
     "ask_user_question.py": [
         '"Which reports?"="Daily, Yearly", "Where does it run?"="on the old server in the cellar"',
         "unanswered: []",
@@ -43,13 +59,17 @@ def test_every_sample_is_known_here() -> None:
 @pytest.mark.parametrize("name", sorted(FACTS))
 def test_a_sample_runs_and_shows_what_it_promises(name: str, tmp_path: Path) -> None:
     """It needs no key and no home, says nothing on standard error, and prints these facts."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    home.mkdir()
+    folder.mkdir()
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment["XDG_STATE_HOME"] = str(tmp_path / "state")
     done = subprocess.run([sys.executable, "-W", "error", str(SAMPLES / name)], capture_output=True, text=True,
-                          cwd=tmp_path, env=environment, timeout=60, check=False)  # fmt: skip
+                          cwd=folder, env=environment, timeout=60, check=False)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     for fact in FACTS[name]:
         assert fact in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert [*home.iterdir(), *folder.iterdir()] == []
 
 
 @pytest.mark.parametrize("name", sorted(FACTS))

@@ -1,19 +1,22 @@
 """`agent-sdk demo`: the main job without a key and without a network.
 
 A scripted agent asks three questions and wants to write, edit and run things, with the real tools in a temporary
-directory. The person at the terminal decides; without a terminal, answers from the script are typed for them.
+directory. The person at the terminal decides; without a terminal, answers from the script are typed for them. A call
+that they put off is answered and resumed by other processes.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import anyio
@@ -28,15 +31,16 @@ from agent_sdk.models.scripted import ScriptedModel
 from agent_sdk.options import AgentOptions
 from agent_sdk.render.text import visible
 from agent_sdk.sessions.codec import considered_from_json
-from agent_sdk.sessions.memory import InMemoryStore
+from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.terminal import Console, LineReader, TerminalApprover
 from agent_sdk.values import Json, JsonObject
 
 DEFAULT_PROMPT = "Show what you can do."
 TRY = "(try it all: change a command with 2, say no and why with 4, ask why you are asked with 6)"
+_COMMAND = "import sys; from agent_sdk.cli.main import main; sys.exit(main())"
 _WHO = {
     "callback": "you",
-    "answer": "you",
+    "answer": "somebody, from another process",
     "deny_rules": "deny rule",
     "allow_rules": "allow rule",
     "mode": "the permission mode",
@@ -51,6 +55,7 @@ class Play:
 
     prompt: str
     model: ScriptedModel
+    file: Path
     deny: Sequence[str]
     answers: Sequence[str]
 
@@ -65,10 +70,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run_demo(arguments: Namespace) -> int:
     """Play the demonstration. Raises Problem for a script that cannot be played."""
     given: str | None = arguments.script
-    own = files("agent_sdk.cli").joinpath("demo.json")
-    play = read_play(own.read_text("utf-8"), "the demo") if given is None else read_play(_text_of(given), given)
+    with as_file(files("agent_sdk.cli").joinpath("demo.json")) as own:
+        file = own if given is None else Path(given)
+        return _show(read_play(_text_of(file), file), arguments)
+
+
+def _show(play: Play, arguments: Namespace) -> int:
     scripted: bool = arguments.yes or not is_terminal(sys.stdin, sys.stdout)
-    with tempfile.TemporaryDirectory(prefix="agent-sdk-demo-") as folder, _console(play, scripted) as console:
+    with (
+        tempfile.TemporaryDirectory(prefix="agent-sdk-demo-") as folder,
+        tempfile.TemporaryDirectory(prefix="agent-sdk-demo-store-") as elsewhere,
+        _console(play, scripted) as console,
+    ):
         why = "--yes was given" if arguments.yes else "there is no terminal"
         if scripted:
             console.say(f"({why}: the answers below are typed from the script)")
@@ -76,17 +89,19 @@ def run_demo(arguments: Namespace) -> int:
             console.say(TRY)
         console.say(f"(the agent is a script, the tools are real; they work in {folder})", "")
         console.say(f"you: {visible(play.prompt)}")
-        anyio.run(_play, play, console, folder)
+        anyio.run(_play, play, console, folder, Path(elsewhere, "sessions.sqlite"))
     return Exit.OK
 
 
-def read_play(text: str, where: str) -> Play:
-    """The script behind a text of JSON; `where` names it. Raises Problem when it cannot be played."""
+def read_play(text: str, file: Path) -> Play:
+    """The script behind a text of JSON, which stands in `file`. Raises Problem when it cannot be played."""
+    where = str(file)
     try:
         source = json.loads(text)
         return Play(
             prompt=_prompt(source),
             model=ScriptedModel(source),
+            file=file,
             deny=_texts(source, "deny"),
             answers=_texts(source, "answers"),
         )
@@ -96,14 +111,16 @@ def read_play(text: str, where: str) -> Play:
         raise Problem(f"this script cannot be played: {error}", where=where, to_do="mend the file") from None
 
 
-def _text_of(path: str) -> str:
+def _text_of(path: Path) -> str:
     try:
-        return Path(path).read_text("utf-8-sig")
+        return path.read_text("utf-8-sig")
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise Problem(f"the script cannot be read: {reason}", where=path, to_do="name a file with a script") from None
+        raise Problem(
+            f"the script cannot be read: {reason}", where=str(path), to_do="name a file with a script"
+        ) from None
     except UnicodeDecodeError:
-        raise Problem("the script is not text in UTF-8", where=path, to_do="name a file with a script") from None
+        raise Problem("the script is not text in UTF-8", where=str(path), to_do="name a file with a script") from None
 
 
 def _prompt(source: Json) -> str:
@@ -134,11 +151,11 @@ def _console(play: Play, scripted: bool) -> Iterator[Console]:
         yield Console(reader=LineReader(typed))
 
 
-async def _play(play: Play, console: Console, folder: str) -> None:
-    store = InMemoryStore()
+async def _play(play: Play, console: Console, folder: str, file: Path) -> None:
+    store = SQLiteStore(file)
     options = AgentOptions(
         model=play.model,
-        can_use_tool=TerminalApprover(console=console, by="you"),
+        can_use_tool=TerminalApprover(console=console, by="you", offer_defer=True),
         deny=play.deny,
         cwd=folder,
         session_store=store,
@@ -150,8 +167,27 @@ async def _play(play: Play, console: Console, folder: str) -> None:
             if isinstance(message, ResultMessage):
                 result = message
     if result is not None:
+        await _answer_and_resume(play, console, result, file)
         entries = await store.load(session_key(result.session_id)) or []
         console.say(*summary([entry for entry in entries if entry["type"] == "permission"]))
+    store.close()
+
+
+async def _answer_and_resume(play: Play, console: Console, parked: ResultMessage, file: Path) -> None:
+    """What was put off is answered by a second process and run by a third: this one only shows what they say."""
+    session_id, in_file = parked.session_id, ["--store", str(file)]
+    commands = [
+        ["answer", session_id, use.id, "allow", "--by", "a colleague", *in_file] for use in parked.deferred_tool_uses
+    ]
+    if not commands:
+        return
+    denied = [word for rule in play.deny for word in ("--deny", rule)]
+    commands += [["resume", session_id, "--ask-nobody", "--script", str(play.file), *denied, *in_file]]
+    console.say("", "Nothing runs now: what was put off is in a file. Two other processes go on from here.")
+    for words in (["pending", *in_file], *commands):
+        console.say("", f"$ agent-sdk {visible(shlex.join(words), keep_newlines=False)}")
+        done = await anyio.run_process([sys.executable, "-c", _COMMAND, *words], check=False, stderr=subprocess.STDOUT)
+        console.say(*visible(done.stdout.decode(errors="replace")).strip("\n").split("\n"))
 
 
 def summary(decisions: Sequence[JsonObject]) -> list[str]:

@@ -15,12 +15,35 @@ from typing import NoReturn, TextIO
 from agent_sdk.cli.command import Command, Exit, Problem
 from agent_sdk.cli.demo import DEMO
 from agent_sdk.cli.explain import EXPLAIN
-from agent_sdk.cli.run import RUN
-from agent_sdk.errors import AgentSDKError, ModelError, OptionsError, RuleError, SettingsError
+from agent_sdk.cli.inbox import ANSWER, PENDING, SHOW
+from agent_sdk.cli.run import RESUME, RUN
+from agent_sdk.cli.sessions import EXPORT, IMPORT, PRUNE, SESSIONS
+from agent_sdk.errors import (
+    AgentSDKError,
+    DeferralError,
+    ModelError,
+    OptionsError,
+    RuleError,
+    SessionBusyError,
+    SessionNotFoundError,
+    SettingsError,
+)
 from agent_sdk.options import CanUseToolShadowedWarning
 from agent_sdk.render.text import visible
 
-COMMANDS: tuple[Command, ...] = (DEMO, RUN, EXPLAIN)
+COMMANDS: tuple[Command, ...] = (
+    DEMO,
+    RUN,
+    PENDING,
+    SHOW,
+    ANSWER,
+    RESUME,
+    SESSIONS,
+    EXPORT,
+    IMPORT,
+    PRUNE,
+    EXPLAIN,
+)
 _log = logging.getLogger("agent_sdk")
 
 
@@ -95,8 +118,18 @@ def _as_problem(error: AgentSDKError) -> Problem:
             return Problem(str(error), where="the options", to_do="mend the option that is named")
         case ModelError():
             return Problem(str(error), where="the model", to_do="check key and network", code=Exit.ENVIRONMENT)
+        case DeferralError():
+            where = f"call {error.tool_use_id} of session {error.session_id}" if error.tool_use_id else "the answer"
+            return Problem(str(error), where=where, to_do="see what waits: agent-sdk pending")
+        case SessionNotFoundError():
+            return Problem(str(error), where="the session", to_do="see what there is: agent-sdk sessions")
+        case SessionBusyError():
+            to_do = "wait until that run has ended, then try again"
+            return Problem(str(error), where="the session", to_do=to_do, code=Exit.ENVIRONMENT)
         case _:
-            return Problem(str(error), where="the session", to_do="start it anew", code=Exit.ENVIRONMENT)
+            return Problem(
+                str(error), where="the session", to_do="mend what is named, then try again", code=Exit.ENVIRONMENT
+            )
 
 
 def _tell(problem: Problem) -> int:

@@ -1,21 +1,25 @@
-"""`agent-sdk run`: a real session, with the person at the terminal."""
+"""`agent-sdk run` and `agent-sdk resume`: a real session, with the person at the terminal."""
 
 from __future__ import annotations
 
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal
 from agent_sdk.cli.show import denial_lines, message_lines
+from agent_sdk.cli.stores import add_store_argument, store_of
 from agent_sdk.cli.wire import message_to_json
 from agent_sdk.client import AgentClient
+from agent_sdk.copies import session_directory
 from agent_sdk.messages import Message, ResultMessage
 from agent_sdk.models.base import Model
 from agent_sdk.models.scripted import ScriptedModel
 from agent_sdk.options import AgentOptions
+from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.terminal import Console, TerminalApprover
 from agent_sdk.values import to_text
 
@@ -23,28 +27,41 @@ from agent_sdk.values import to_text
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of `run`."""
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", help="what the agent is to do")
+    parser.add_argument("--resume", metavar="ID", help="go on with this session; without PROMPT from where it stands")
+    parser.add_argument(
+        "--continue", dest="go_on", action="store_true", help="go on with this directory's last session"
+    )
+    _add_session_arguments(parser)
+
+
+def add_resume_arguments(parser: ArgumentParser) -> None:
+    """The options of `resume`."""
+    parser.add_argument("resume", metavar="SESSION", help="id of the session")
+    parser.set_defaults(prompt=None, go_on=False)
+    _add_session_arguments(parser)
+
+
+def _add_session_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="name of the model")
     parser.add_argument("--script", metavar="FILE", help="play this script instead of asking a model: needs no key")
     parser.add_argument("--max-turns", type=int, metavar="N", help="at most so many model requests")
     parser.add_argument("--json", action="store_true", help="print one message a line; without a terminal ask nobody")
     parser.add_argument("--fail-on-denial", action="store_true", help="exit with 1 when any call was denied")
-    parser.add_argument("--resume", metavar="ID", help="not available yet")
+    parser.add_argument("--ask-nobody", action="store_true", help="leave parked calls to their stored answers")
+    add_store_argument(parser)
     add_policy_arguments(parser)
+    parser.set_defaults(cwd=None)  # for a session that is resumed: where it was
 
 
 def run_session(arguments: Namespace) -> int:
-    """Run one prompt to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
+    """Run a session to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
 
-    Raises Problem, OptionsError or RuleError before anything is sent.
+    Raises Problem, OptionsError or RuleError before anything is sent, and SessionError.
     """
-    if arguments.resume is not None:
-        raise Problem(
-            "--resume is not available yet: sessions are kept in memory and end with their process",
-            where="agent-sdk run",
-            to_do="start a new session with a PROMPT",
-        )
     prompt: str | None = arguments.prompt
-    if prompt is None or not prompt.strip():
+    if prompt is not None and not prompt.strip():
+        raise Problem("the prompt is blank", where="agent-sdk run PROMPT", to_do="say what the agent is to do")
+    if prompt is None and arguments.resume is None and not arguments.go_on:
         raise Problem("there is no prompt", where="agent-sdk run PROMPT", to_do="say what the agent is to do")
     console = Console(output=sys.stderr if arguments.json else None)
     session = _Session(_options(arguments, console), prompt, console, as_json=arguments.json)
@@ -59,23 +76,42 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
     if arguments.script is not None:
         model = ScriptedModel.from_file(arguments.script)
     # A program that reads our JSON is no person: somebody is asked only where somebody sees the question and can type.
-    somebody = not arguments.json or is_terminal(sys.stdin, sys.stderr)
+    somebody = (not arguments.json or is_terminal(sys.stdin, sys.stderr)) and not arguments.ask_nobody
+    # What was not typed is left to the stored session, when one is resumed.
+    stored = arguments.resume is not None or arguments.go_on
+    mode = {} if stored and arguments.mode == "default" else {"permission_mode": arguments.mode}
+    store = store_of(arguments, may_be_new=not stored)
     return AgentOptions(
         **({} if model is None else {"model": model}),
-        can_use_tool=TerminalApprover(console=console) if somebody else None,
-        permission_mode=arguments.mode,
+        can_use_tool=TerminalApprover(console=console, offer_defer=True) if somebody else None,
+        session_store=store,
+        resume=arguments.resume,
+        continue_conversation=arguments.go_on,
         allow=arguments.allow,
         ask=arguments.ask,
         deny=arguments.deny,
-        cwd=directory(arguments.cwd),
         max_turns=arguments.max_turns,
+        cwd=_directory(arguments, store),
+        **mode,
     )
 
 
-class _Session:
-    """One prompt, shown as it goes. The first Ctrl-C ends it legally, the second at once."""
+def _directory(arguments: Namespace, store: SQLiteStore) -> str:
+    """Where the session works: what `--cwd` names; for one that is resumed, where it was. Raises Problem."""
+    given: str | None = arguments.cwd
+    if given is not None or arguments.resume is None:
+        return directory(given or ".")
+    stored = anyio.run(session_directory, store, arguments.resume) or "."
+    if not Path(stored).is_dir():
+        to_do = "bring it back, or name another one with --cwd"
+        raise Problem(f"the directory of the session is gone: {stored}", where="the session", to_do=to_do)
+    return stored
 
-    def __init__(self, options: AgentOptions, prompt: str, console: Console, *, as_json: bool) -> None:
+
+class _Session:
+    """One run, shown as it goes. The first Ctrl-C ends it legally, the second at once."""
+
+    def __init__(self, options: AgentOptions, prompt: str | None, console: Console, *, as_json: bool) -> None:
         self._options = options
         self._prompt = prompt
         self._console = console
@@ -89,7 +125,7 @@ class _Session:
         async with AgentClient(self._options) as client, anyio.create_task_group() as tasks:
             await tasks.start(self._hear_signals, client, tasks.cancel_scope)
             try:
-                await client.query(self._prompt)
+                await (client.resume() if self._prompt is None else client.query(self._prompt))
                 async for message in client.receive_response():
                     self._show(message)
             except Exception as error:
@@ -137,6 +173,12 @@ def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
     return Exit.NO if result.is_error else Exit.OK
 
 
+RESUME = Command(
+    name="resume",
+    summary="go on with a parked or broken-off session",
+    add_arguments=add_resume_arguments,
+    run=run_session,
+)
 RUN = Command(
     name="run",
     summary="a session with a model; you approve at the terminal",

@@ -76,7 +76,11 @@ def _indented(mark: str, text: str) -> Iterator[str]:
 def _ending(result: ResultMessage) -> list[str]:
     price = "" if result.total_cost_usd is None else f", {result.total_cost_usd:.4f} USD"
     how = f"{result.terminal_reason}, {_counted(result.num_turns, 'model request')}{price}"
-    return ["", f"({how})", *(f"  {visible(error, keep_newlines=False)}" for error in result.errors)]
+    lines = ["", f"({how})", *(f"  {visible(error, keep_newlines=False)}" for error in result.errors)]
+    for use in result.deferred_tool_uses:
+        lines.append(f"  waits for an answer: {call_line(use.name, use.input)}")
+        lines.append(f"    agent-sdk show {result.session_id} {use.id}")
+    return [visible(line, keep_newlines=False) for line in lines]
 
 
 def denial_lines(denials: Sequence[JsonObject]) -> list[str]:

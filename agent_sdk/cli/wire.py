@@ -1,4 +1,4 @@
-"""Messages as JSON, one object each: the stable form that `agent-sdk run --json` prints, one message a line.
+"""Messages and parked calls as JSON, one object a line: the stable form that the commands print with `--json`.
 
 `type` is `assistant`, `user`, `system`, `stream_event` or `result`. Fields are only ever added.
 """
@@ -20,6 +20,8 @@ from agent_sdk.messages import (
     ToolUseBlock,
     UserMessage,
 )
+from agent_sdk.sessions.codec import pending_to_json
+from agent_sdk.sessions.records import PendingApproval
 from agent_sdk.values import Json, JsonObject
 
 
@@ -120,3 +122,8 @@ def _result(message: ResultMessage) -> JsonObject:
 
 def _deferred(use: DeferredToolUse) -> JsonObject:
     return {"id": use.id, "name": use.name, "input": use.input}
+
+
+def approval_to_json(approval: PendingApproval) -> JsonObject:
+    """The JSON form of a parked call; `cursor` is what `pending --after` takes."""
+    return {**pending_to_json(approval), "cursor": approval.cursor}

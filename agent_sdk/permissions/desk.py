@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from time import perf_counter
 from typing import Literal
 
-from agent_sdk.apart import apart
 from agent_sdk.callables import name_of, shown_as, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import AskUserQuestionConfig
@@ -30,8 +29,10 @@ from agent_sdk.hooks.events import HookEvent
 from agent_sdk.hooks.hear import FaultKind, Heard, Scene, Unfit, behavior_of, hear
 from agent_sdk.hooks.matcher import HookMatcher
 from agent_sdk.permissions import messages
+from agent_sdk.permissions.elsewhere import Elsewhere, ask_beside
 from agent_sdk.permissions.judge import Case, deny_rules, must_ask
 from agent_sdk.rules.suggestions import suggest
+from agent_sdk.sessions.records import Answer
 from agent_sdk.tools.ask_user_question import nobody_result, unanswered_result
 from agent_sdk.tools.base import Tool
 from agent_sdk.values import JsonObject, LazySequence, copied_object
@@ -60,7 +61,8 @@ class Waiting:
     """A call that waits for a person: why, and how to judge it again.
 
     `keep` is handed what PermissionRequest hooks said. `parked`: it was parked before, so with nobody to ask it stays
-    parked. `otherwise` is what the model reads when nobody is there, instead of the usual words.
+    parked. `otherwise` is what the model reads when nobody is there, instead of the usual words. `elsewhere` is where a
+    parked call can be answered at the same time.
     """
 
     case: Case
@@ -70,6 +72,7 @@ class Waiting:
     assistant_text: str = ""
     parked: bool = False
     otherwise: ToolResult | None = None
+    elsewhere: Elsewhere | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
     keep: Callable[[Heard], None]
     recheck: Callable[[], Verdict]
@@ -171,8 +174,12 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     shown = await waiting.state(call)
     context = _context(waiting, limit)
     started = perf_counter()
-    came = await apart(lambda: callback(call.tool, copied_object(call.effective), context), limit)
-    said: object = came.value
+    asked = await ask_beside(
+        waiting.elsewhere, lambda: callback(call.tool, copied_object(call.effective), context), limit
+    )
+    if asked.came is None:
+        return _answered_elsewhere(waiting, asked.answer)
+    came, said = asked.came, asked.came.value
     fault: FaultKind | None = None
     details = ""
     if came.error is not None:
@@ -190,8 +197,31 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     if fault is not None:
         return settled(waiting, "deny", Deny(), "callback_failed", details, result=refusal(Deny(), fault, None))
     verdict = _obeyed(waiting, said, shown)
+    if (other := await _first_elsewhere(waiting, said, verdict)) is not None:
+        return _answered_elsewhere(waiting, other)
     if isinstance(verdict, Verdict) and verdict.behavior == "allow" and verdict.call is not call:
         return replace(verdict, state=await waiting.state(verdict.call))  # the person may have named another file
+    return verdict
+
+
+async def _first_elsewhere(waiting: Waiting, said: object, verdict: Verdict | WrongAnswer) -> Answer | None:
+    """Store what the callback decided where the call can be answered too; the other answer when one was first."""
+    if waiting.elsewhere is None or not isinstance(said, Allow | Deny):
+        return None
+    decided = isinstance(verdict, Verdict) and verdict.by == "callback"
+    return await waiting.elsewhere.first(said) if decided else None
+
+
+def _answered_elsewhere(waiting: Waiting, answer: Answer | None) -> Verdict | WrongAnswer:
+    """A person answered this call at another place, and was first. It counts like the callback's answer."""
+    assert answer is not None, "the callback was late, so there is an answer"
+    shown = waiting.elsewhere.state if waiting.elsewhere is not None else None
+    decision = answer.decision or Allow()
+    step = Considered(step="answer", said=behavior_of(decision), by=answer.by or "answer")
+    waiting = replace(waiting, asked=replace(waiting.asked, trace=(*waiting.asked.trace, step)))
+    verdict = _obeyed(waiting, decision, shown)
+    if answer.result is not None and isinstance(verdict, Verdict) and verdict.behavior == "allow":
+        return replace(verdict, by="answer", result=answer.result)
     return verdict
 
 

@@ -5,6 +5,7 @@ The one place where rules, mode and directories change while a session lives. Ea
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -92,7 +93,11 @@ class CurrentPolicy:
         mode = self._memory.mode or now.mode
         if mode == "bypassPermissions" and self.bypass_refused:
             mode = "default"
-        place = replace(now.place, additional=self._memory.working_directories(self._directories))
+        additional = self._memory.working_directories(self._directories)
+        seen = dict(now.place.fixed)
+        folders = dict.fromkeys((now.place.root or now.place.cwd, *additional))
+        fixed = tuple((folder, seen.get(folder) or os.path.realpath(folder)) for folder in folders)
+        place = replace(now.place, additional=additional, fixed=fixed)
         self.snapshot = replace(
             now,
             rules=Rulebook([*self._given, *self._memory.rules, *files]),

@@ -19,8 +19,10 @@ CUT_OFF = "Not run: the reply was cut off."
 UNKNOWN_OUTCOME = (
     "The outcome of this call is unknown: it was started, and the run ended before a result came. It was not run again."
 )
+TOOL_CHANGED = "Not run: the tool of this call, or the folder it was to run in, has changed since it was parked."
 EXPIRED = "Not run: the approval for this call has expired."
 SUPERSEDED = "Not run: superseded by a new prompt before anybody decided on this call."
+FORKED = "No result: this call was superseded by the fork of its session."
 CANNOT_PARK = "Not run: this call was to wait for a later decision, but this store cannot park calls."
 
 

@@ -18,6 +18,7 @@ from agent_sdk.decisions import Allow, Ask, Considered, Deny, Verdict
 from agent_sdk.hooks.hear import Heard, Scene, hear
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
+from agent_sdk.permissions.elsewhere import Elsewhere
 from agent_sdk.permissions.in_force import CurrentPolicy
 from agent_sdk.permissions.judge import Case, deny_rules, judge
 from agent_sdk.permissions.modes import stricter
@@ -31,6 +32,7 @@ class Docket:
     """One call on its way through the gates. `original` is the input before any rewrite, `mode` the permission mode in
     which it was first judged: a laxer one that comes later does not count for it. `parked` marks a call that was parked
     before: with nobody to ask it stays so; `unknown` one that was started before and whose outcome nobody knows.
+    `elsewhere` is where it can be answered while a callback is asked.
     `requested` is what PermissionRequest hooks said when it was last asked.
     """
 
@@ -44,6 +46,7 @@ class Docket:
     mode: PermissionMode | None = None
     parked: bool = False
     unknown: bool = False
+    elsewhere: Elsewhere | None = None
 
     def keep_requested(self, heard: Heard) -> None:
         """Take note of what PermissionRequest hooks said."""
@@ -190,6 +193,9 @@ class Pipeline:
             docket.verdict = replace(verdict, trace=verdict.trace + steps)
 
     def _waiting(self, docket: Docket, asked: Verdict, assistant_text: str) -> Waiting:
+        elsewhere = docket.elsewhere
+        if elsewhere is not None and not elsewhere.shows(docket.call.digest(docket.tool.schema_digest)):
+            elsewhere = None
         return Waiting(
             case=case_of(docket, self._snapshot(docket)),
             tool=docket.tool,
@@ -199,6 +205,7 @@ class Pipeline:
             state=lambda call: self.target_state(docket.tool, call),
             keep=docket.keep_requested,
             parked=docket.parked,
+            elsewhere=elsewhere,
             recheck=lambda: judge(case_of(docket, self._snapshot(docket))),
         )
 
@@ -244,6 +251,7 @@ class Pipeline:
         before = docket.verdict
         assert before is not None, "only approved calls are asked about again"
         docket.call = before.call
+        docket.elsewhere = None  # what is shown there is the file as it was
         reason = "the file has changed since this was approved"
         step = Considered(step="before_run", said="ask", by="target", note=reason)
         asked = replace(

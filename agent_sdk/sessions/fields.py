@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import cast
 
 from agent_sdk.errors import SessionError
 from agent_sdk.values import Json, JsonObject, copied, to_text
@@ -143,6 +144,17 @@ def json_object(record: str, text: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise SessionError(f"{record} is unreadable: expected a JSON object, got {_kind(value)}")
     return value
+
+
+def json_objects(record: str, texts: Sequence[str]) -> list[JsonObject]:
+    """The objects that many stored texts hold, read in one go. Raises SessionError, naming the record."""
+    try:
+        values = json.loads(f"[{','.join(texts)}]")
+    except (ValueError, RecursionError):
+        values = []
+    if len(values) == len(texts) and all(isinstance(value, dict) for value in values):
+        return cast("list[JsonObject]", values)
+    return [json_object(record, text) for text in texts]  # one of them is unreadable: say why
 
 
 def _kind(value: Json) -> str:

@@ -59,6 +59,10 @@ class Heartbeat:
         with self._changed:
             self._held.discard(held)
 
+    def _is_kept(self, held: Held) -> bool:
+        with self._changed:
+            return held in self._held
+
     def _beat(self) -> None:
         while True:
             with self._changed:
@@ -83,6 +87,8 @@ class Heartbeat:
                 held.due = monotonic() + held.lease.total_seconds() / 12
                 continue
             if renewed is None:
+                if not self._is_kept(held):
+                    continue  # its run gave it back in this very moment
                 held.lost = True
                 self.drop(held)
                 log.error("the claim on session %s was lost to another run", held.claim.session_id)

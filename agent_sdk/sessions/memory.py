@@ -6,17 +6,12 @@ Everything is kept as the text that a database would keep, so what comes out is 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias, TypeVar
 
-import anyio
-import anyio.lowlevel
-
 from agent_sdk.calls import CallKey, ToolResult
-from agent_sdk.errors import SessionError
 from agent_sdk.sessions import checks, codec
 from agent_sdk.sessions.fields import json_object, json_text
 from agent_sdk.sessions.records import (
@@ -33,14 +28,16 @@ from agent_sdk.sessions.records import (
     micros,
 )
 from agent_sdk.sessions.store import SessionKey, SessionListEntry
+from agent_sdk.sessions.texts import (
+    entry_texts,
+    result_from_text,
+    result_text,
+    settled_from_text,
+    settled_texts,
+    utc_now,
+)
+from agent_sdk.sessions.waiters import Waiters
 from agent_sdk.values import JsonObject
-
-_POLL = 0.1
-"""Seconds after which a waiter looks for itself: an answer given in another event loop cannot wake it."""
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(slots=True)
@@ -60,6 +57,7 @@ class _Started:
 @dataclass(slots=True)
 class _Session:
     claim: Claim | None = None
+    fence: int = 0
     settled: dict[CallKey, str] = field(default_factory=dict)
     pending: dict[CallKey, PendingApproval] = field(default_factory=dict)
     journal: dict[CallKey, _Started] = field(default_factory=dict)
@@ -69,7 +67,6 @@ class _Session:
 
 _Row = TypeVar("_Row")
 _Address: TypeAlias = tuple[str, str, str]
-_Waiter: TypeAlias = tuple[anyio.lowlevel.EventLoopToken, anyio.Event]
 
 
 class InMemoryStore:
@@ -79,19 +76,19 @@ class InMemoryStore:
     (aware datetimes); the real time by default.
     """
 
-    def __init__(self, *, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, *, now: Callable[[], datetime] = utc_now) -> None:
         self._now = now
         self._lock = threading.Lock()
         self._transcripts: dict[_Address, _Transcript] = {}
         self._sessions: dict[str, _Session] = {}
-        self._waiters: dict[str, list[_Waiter]] = {}
+        self._waiters = Waiters()
         self._fence = 0
 
     # transcripts
 
     async def append(self, key: SessionKey, entries: Sequence[Entry]) -> None:
         """Add entries at the end; one whose `uuid` is there already is left out. Raises SessionError for non-JSON."""
-        texts = _texts(entries)
+        texts = entry_texts(entries)
         with self._lock:
             self._add(key, texts)
 
@@ -147,8 +144,9 @@ class InMemoryStore:
             held = session.claim
             if held is not None and held.until > now:
                 raise checks.busy(session_id, held.owner, held.until, now)
-            self._fence += 1
-            session.claim = Claim(session_id=session_id, owner=owner, fence=self._fence, until=now + lease)
+            session.fence = (session.fence or self._fence) + 1
+            self._fence = max(self._fence, session.fence)
+            session.claim = Claim(session_id=session_id, owner=owner, fence=session.fence, until=now + lease)
             return session.claim
 
     async def renew(self, claim: Claim, lease: timedelta) -> Claim | None:
@@ -176,7 +174,7 @@ class InMemoryStore:
         Raises SessionBusyError when the claim is stale, SessionError for a key of another session.
         """
         checks.check_session(claim, key["session_id"])
-        texts = _texts(entries)
+        texts = entry_texts(entries)
         with self._lock:
             session = self._held(claim)
             self._add(key, texts)
@@ -200,8 +198,8 @@ class InMemoryStore:
         """
         keys = [call.key for call in settled] + [approval.key for approval in pending]
         checks.check_session(claim, key["session_id"], *(call.session_id for call in keys))
-        texts = _texts(entries)
-        verdicts = _settled_texts(settled)
+        texts = entry_texts(entries)
+        verdicts = settled_texts(settled)
         copies = [_copy(approval) for approval in pending]
         with self._lock:
             session = self._held(claim)
@@ -224,9 +222,9 @@ class InMemoryStore:
             journal = {key: replace(row) for key, row in session.journal.items()}
         results = {key: row.result for key, row in journal.items()}
         return OpenTurn(
-            settled={key: codec.settled_from_json(json_object("SettledCall", text)) for key, text in settled.items()},
+            settled={key: settled_from_text(text) for key, text in settled.items()},
             pending={key: _copy(approval) for key, approval in pending.items()},
-            done={key: _result(text) for key, text in results.items() if text is not None},
+            done={key: result_from_text(text) for key, text in results.items() if text is not None},
             started=frozenset(key for key, text in results.items() if text is None),
             effective={key: json_object("Journal.effective", row.effective) for key, row in journal.items()},
         )
@@ -269,21 +267,12 @@ class InMemoryStore:
                 return False
             stamped = replace(answer, at=answer.at or now)
             session.pending[key] = _copy(replace(approval, answer=stamped))
-        self._wake(key.session_id)
+        self._waiters.wake(key.session_id)
         return True
 
     async def wait(self, session_id: str, timeout: timedelta, *, seen: int = 0) -> bool:
         """Wait until the session's open calls hold more than `seen` answers: True; or for `timeout`: False."""
-        deadline = anyio.current_time() + timeout.total_seconds()
-        while True:
-            with self._listening(session_id) as event:
-                if self._answered(session_id, seen):
-                    return True
-                left = deadline - anyio.current_time()
-                if left <= 0:
-                    return False
-                with anyio.move_on_after(min(_POLL, left)):
-                    await event.wait()
+        return await self._waiters.wait(session_id, timeout, lambda: self._answered(session_id, seen))
 
     # journal
 
@@ -296,7 +285,7 @@ class InMemoryStore:
         """
         checks.check_session(claim, key.session_id, *(call.key.session_id for call in settled))
         text = json_text("Journal.effective", effective)
-        verdicts = _settled_texts(settled)
+        verdicts = settled_texts(settled)
         with self._lock:
             session = self._held(claim)
             _check_open(session, [key, *verdicts])
@@ -304,8 +293,9 @@ class InMemoryStore:
             row = session.journal.get(key)
             if row is None:
                 session.journal[key] = _Started(claim.fence, text)
+                session.pending.pop(key, None)
                 return Run()
-            return Unknown() if row.result is None else Done(_result(row.result))
+            return Unknown() if row.result is None else Done(result_from_text(row.result))
 
     async def restart_call(self, claim: Claim, key: CallKey) -> None:
         """Let an unknown call be begun once more; one with a result stays. Raises SessionBusyError when stale."""
@@ -322,7 +312,7 @@ class InMemoryStore:
         Raises SessionError when a good claim ends a call that was never begun.
         """
         checks.check_session(claim, key.session_id)
-        text = json_text("ToolResult", codec.result_to_json(result))
+        text = result_text(result)
         with self._lock:
             good = self._holds(claim)
             row = self._known(key.session_id).journal.get(key)
@@ -362,56 +352,18 @@ class InMemoryStore:
 
     # inside; the lock is not held
 
-    def _answered(self, session_id: str, seen: int) -> bool:
+    async def _answered(self, session_id: str, seen: int) -> bool:
         with self._lock:
             session = self._known(session_id)
             return sum(approval.answer is not None for approval in session.pending.values()) > seen
-
-    @contextmanager
-    def _listening(self, session_id: str) -> Iterator[anyio.Event]:
-        waiter = (anyio.lowlevel.current_token(), anyio.Event())
-        with self._lock:
-            self._waiters.setdefault(session_id, []).append(waiter)
-        try:
-            yield waiter[1]
-        finally:
-            with self._lock:
-                self._waiters[session_id].remove(waiter)
-                if not self._waiters[session_id]:
-                    del self._waiters[session_id]
-
-    def _wake(self, session_id: str) -> None:
-        here = anyio.lowlevel.current_token()
-        with self._lock:
-            events = [event for token, event in self._waiters.get(session_id, ()) if token == here]
-        for event in events:
-            event.set()
 
 
 def _address(key: SessionKey) -> _Address:
     return key["project_key"], key["session_id"], key.get("subpath", "")
 
 
-def _texts(entries: Sequence[Entry]) -> list[tuple[str | None, str]]:
-    texts: list[tuple[str | None, str]] = []
-    for entry in entries:
-        uuid = entry.get("uuid")
-        if uuid is not None and not isinstance(uuid, str):
-            raise SessionError(f"Entry.uuid: expected a text, got {type(uuid).__name__}")
-        texts.append((uuid, json_text("Entry", entry)))
-    return texts
-
-
-def _settled_texts(settled: Sequence[SettledCall]) -> dict[CallKey, str]:
-    return {call.key: json_text("SettledCall", codec.settled_to_json(call)) for call in settled}
-
-
 def _copy(approval: PendingApproval) -> PendingApproval:
     return codec.pending_from_json(codec.pending_to_json(approval))
-
-
-def _result(text: str) -> ToolResult:
-    return codec.result_from_json(json_object("ToolResult", text))
 
 
 def _drop(rows: dict[CallKey, _Row], turns: Iterable[str]) -> None:

@@ -33,7 +33,7 @@ entry twice stores it once. Types `user` and `assistant` hold `message`, the ver
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to run a session. `fence` grows with every claim: a stale claim writes nothing."""
+    """The right to run a session. `fence` grows by one with each claim of a session: a stale claim writes nothing."""
 
     session_id: str
     owner: str
@@ -46,7 +46,8 @@ class SettledCall:
     """A call of the open turn whose verdict is known: what it needs to run, or the result it already has.
 
     `by_person` marks a person's yes, which outlives a crash; any other approval is judged again. `result` is set for
-    calls that do not run (denied, answered from outside).
+    calls that do not run (denied, answered from outside), and for those of which the model reads something else than
+    their tool said (a hook changed it).
     """
 
     key: CallKey

@@ -13,6 +13,9 @@ from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.sessions.records import Answer, Begun, Claim, Entry, OpenTurn, PendingApproval, SettledCall
 from agent_sdk.values import JsonObject
 
+PROJECT_KEY = "agent_sdk"
+"""The project key of all sessions that this package runs: ids are unique, so one can be resumed from any directory."""
+
 
 class SessionKey(TypedDict):
     """Where a transcript lives. `subpath` names the transcript of a sub-agent inside the session."""
@@ -153,8 +156,9 @@ class Journal(Protocol):
     ) -> Begun:
         """Mark a call as started, durably, before its tool runs; `settled` verdicts are stored with it.
 
-        `Run`: go. `Done`: it ran before. `Unknown`: it was started before and never finished. Raises SessionBusyError
-        when the claim is stale, SessionError when the call's turn is closed.
+        `Run`: go; an approval of this call that was parked is used up and closed in the same transaction, so that one
+        yes never lets it run twice. `Done`: it ran before. `Unknown`: it was started before and never finished. Raises
+        SessionBusyError when the claim is stale, SessionError when the call's turn is closed.
         """
         ...
 

@@ -37,10 +37,14 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of the menu. `act` returns the decision, or `None` when the menu is to be asked again."""
+    """One line of the menu. `act` returns the decision, or `None` when the menu is to be asked again.
+
+    `number` is what is typed to choose it; `None` = its place in the menu.
+    """
 
     words: str
     act: Callable[[Asking], Awaitable[Decision | None]]
+    number: int | None = None
 
 
 async def ask_about_call(asking: Asking, menu: Sequence[Choice]) -> Decision:
@@ -70,16 +74,17 @@ async def ask_about_call(asking: Asking, menu: Sequence[Choice]) -> Decision:
 def chosen(line: str, menu: Sequence[Choice]) -> Choice | None:
     """The choice whose number was typed, alone on its line; full-width digits count. `None` for anything else."""
     typed = line.strip().translate(_FULL_WIDTH)
-    return next((choice for number, choice in enumerate(menu, 1) if typed == str(number)), None)
+    return next((choice for place, choice in enumerate(menu, 1) if typed == str(choice.number or place)), None)
 
 
 def _menu_lines(menu: Sequence[Choice]) -> list[str]:
-    return ["May it run?", *(f"  {number}. {choice.words}" for number, choice in enumerate(menu, 1))]
+    return ["May it run?", *(f"  {choice.number or place}. {choice.words}" for place, choice in enumerate(menu, 1))]
 
 
 def _no_choice(line: str, menu: Sequence[Choice]) -> str:
     said = f"{shorten(visible(line), 40)} is not one of them" if line.strip() else "Nothing was chosen"
-    return f"{said}: type a number from 1 to {len(menu)}."
+    numbers = [str(choice.number or place) for place, choice in enumerate(menu, 1)]
+    return f"{said}: type one of the numbers {', '.join(numbers)}."
 
 
 async def _approve(asking: Asking) -> Decision | None:
@@ -119,6 +124,10 @@ async def _explain(asking: Asking) -> Decision | None:
     return None
 
 
+async def _later(asking: Asking) -> Decision | None:
+    return Defer("put off by the person at the terminal")
+
+
 async def _show_all(asking: Asking) -> Decision | None:
     asking.console.say(*card_lines(asking.card, limit=None))
     return None
@@ -136,6 +145,9 @@ MENU: tuple[Choice, ...] = (
 
 LONG_MENU = (*MENU, Choice("Show all of the change", _show_all))
 """For a call that is too long to be shown at once."""
+
+LATER = Choice("Not now: park it, somebody answers later", _later, number=9)
+"""Where calls can be parked."""
 
 
 def _json_object(line: str) -> dict[str, Json]:

@@ -15,7 +15,7 @@ from agent_sdk.render.tools import has_renderer, render_call
 from agent_sdk.terminal.console import Console
 from agent_sdk.terminal.draw import card_lines, is_cut, who_lines, why_lines
 from agent_sdk.terminal.lines import LineReader
-from agent_sdk.terminal.menu import LONG_MENU, MENU, Asking, ask_about_call
+from agent_sdk.terminal.menu import LATER, LONG_MENU, MENU, Asking, ask_about_call
 from agent_sdk.terminal.questions import ask_questions
 from agent_sdk.values import JsonObject
 
@@ -25,7 +25,7 @@ class TerminalApprover:
 
     `input` is an open file or a file descriptor, `None` = standard input; `output` is an open text file, `None` =
     standard output. Or `console`: a Console that is shared with others who talk on the same terminal. `by` names the
-    person in the trace.
+    person in the trace. `offer_defer` lets the person park a call for later; it needs a store that can park.
 
     Everything is numbered lines, without colours, boxes or cursor movement. Only an explicit answer counts: an empty
     or unknown line is asked again, and the end of the input is a denial that says so. One call is asked at a time.
@@ -41,9 +41,11 @@ class TerminalApprover:
         output: TextIO | None = None,
         console: Console | None = None,
         by: str | None = None,
+        offer_defer: bool = False,
     ) -> None:
         self._console = console or Console(reader=LineReader(input), output=output)
         self._by = by
+        self._later = (LATER,) if offer_defer else ()
 
     async def __call__(
         self, tool_name: str, tool_input: dict[str, Any], context: PermissionContext
@@ -63,7 +65,7 @@ class TerminalApprover:
             asking = Asking(
                 console=console, tool_name=tool_name, tool_input=tool_input, context=context, card=card, by=self._by
             )
-            return await ask_about_call(asking, LONG_MENU if is_cut(card) else MENU)
+            return await ask_about_call(asking, (*(LONG_MENU if is_cut(card) else MENU), *self._later))
 
     def _others(self) -> str:
         waiting = self._console.waiting

@@ -282,6 +282,17 @@ async def unknown_calls_may_be_restarted(store: FullStore) -> None:
     assert await store.begin_call(claim, call_key("t1"), {}) == Done(ToolResult("ran"))
 
 
+async def a_call_that_begins_uses_up_its_approval(store: FullStore) -> None:
+    """An answered call that was begun is closed: its answer lets it run once, and nobody can answer it any more."""
+    claim, (parked, other) = await parked_turn(store, "t1", "t2")
+    assert await store.answer(parked.key, YES) is True
+    assert await store.begin_call(claim, parked.key, {}) == Run()
+    turn = await store.open_turn("s")
+    assert set(turn.pending) == {other.key}
+    assert turn.started == {parked.key}
+    assert await store.answer(parked.key, YES) is False
+
+
 async def late_ends_are_taken_while_unknown(store: FullStore) -> None:
     """A stale run may still say how its own call ended, but not how one ended that was begun again."""
     old = await store.claim("s", "run 1", MOMENT)
@@ -319,5 +330,6 @@ CONTRACTS: tuple[Contract, ...] = (
     a_call_runs_once,
     calls_are_told_apart,
     unknown_calls_may_be_restarted,
+    a_call_that_begins_uses_up_its_approval,
     late_ends_are_taken_while_unknown,
 )

@@ -152,7 +152,9 @@ async def released_claims_are_free(store: FullStore) -> None:
     with refused(SessionBusyError):
         await store.write(first, session_key(), [entry("1")])
     assert await store.renew(first, LEASE) is None
+    await store.claim("other", "run 3", LEASE)
     second = await claimed(store, "run 2")
+    assert second.fence == first.fence + 1, "a run sees by the fence whether another one was there in between"
     await store.release(first)
     await store.write(second, session_key(), [entry("1")])
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import anyio
 
 from tests.bench.rows import Row, bare_loop, imports, row_a, verdicts, yardstick
+from tests.bench.waiting import commit_ms, live, parked, resumed, stored_calls
 
 STATEMENTS = (
     "import agent_sdk",
@@ -40,6 +41,16 @@ def main() -> None:
         [row_a(n) for n in ((50,) if quick else (50, 200, 800))],
     )
     table("A, the floor: a bare loop", [anyio.run(bare_loop, 800)])
+    table("The disk at this moment", [commit_ms()])
+    table(
+        "A on disk: one session in SQLite with its journal",
+        [anyio.run(stored_calls, n) for n in ((50,) if quick else (50, 200, 800))],
+    )
+    table(
+        "B: n sessions, each waiting on one approval, then approved",
+        [anyio.run(row, n) for n in ((500,) if quick else (500, 10_000)) for row in (live, parked)],
+    )
+    table("C: stop at an approval, resume in a fresh process", [resumed(n) for n in (10, 200, 1000)])
     table("D: import", [imports(statement) for statement in (STATEMENTS[:2] if quick else STATEMENTS)])
     table("V: one verdict (dry run)", verdicts())
 

@@ -122,6 +122,6 @@ def test_a_script_that_cannot_be_played_is_told(text: str, tmp_path: Path, capsy
 
 def test_a_script_may_be_a_bare_list_of_turns() -> None:
     """Prompt, answers and deny rules have defaults."""
-    play = read_play('["hello"]', "here")
+    play = read_play('["hello"]', Path("here"))
     assert (play.answers, play.deny) == ([], [])
     assert play.prompt

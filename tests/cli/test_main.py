@@ -14,17 +14,26 @@ from agent_sdk.cli.main import COMMANDS, main
 AGENT_SDK = [sys.executable, "-c", "import sys; from agent_sdk.cli.main import main; sys.exit(main())"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.getcwd()}
 
+COMMAND_NAMES = [
+    *("demo", "run", "pending", "show", "answer", "resume"),
+    *("sessions", "export", "import", "prune", "explain"),
+]
 MISTAKES = [
     ("nothing", [], "COMMAND"),
     ("no such command", ["nope"], "nope"),
-    ("a command of a later version", ["pending"], "pending"),
+    ("a command of a later version", ["policy"], "policy"),
     ("no such option", ["demo", "--nope"], "--nope"),
     ("a missing script", ["demo", "--script", "/nowhere/x.json"], "No such file"),
     ("a folder as script", ["demo", "--script", "/"], "directory"),
     ("a mode that is none", ["run", "hello", "--mode", "yolo"], "yolo"),
     ("no prompt", ["run"], "prompt"),
     ("a blank prompt", ["run", " "], "prompt"),
-    ("resume", ["run", "--resume", "x"], "not available yet"),
+    ("a session that is not there", ["run", "--resume", "x", "--cwd", "."], "no session "),
+    ("a store that is not there", ["pending", "--store", "/nowhere/s.sqlite"], "/nowhere/s.sqlite"),
+    ("an answer that is none", ["answer", "s", "t"], "allow or deny"),
+    ("an answer to nothing", ["answer", "s", "t", "allow"], "never pending"),
+    ("a result that is no JSON", ["answer", "s", "t", "--result", "{"], "not JSON"),
+    ("a span that is none", ["prune", "soon"], "soon"),
     ("a script of run that is missing", ["run", "hello", "--script", "/nowhere/x.json"], "/nowhere/x.json"),
     ("no such directory", ["run", "hello", "--cwd", "/nowhere"], "/nowhere"),
     ("a bad deny rule", ["run", "hello", "--deny", "Bash(ls"], "Bash(ls"),
@@ -58,7 +67,7 @@ def test_the_help_lists_exactly_what_is_there(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert [command.name for command in COMMANDS] == ["demo", "run", "explain"]
+    assert [command.name for command in COMMANDS] == COMMAND_NAMES
     assert all(f"    {command.name} " in shown for command in COMMANDS)
 
 

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 NOT_YET: dict[str, int] = {
     # settings files, remembered approvals
-    # sessions on disk, export and import
-    "E19": 4,
-    "E20": 4,
-    "E23": 4,
     # rules: the second reading of shell commands, and what paths and domains still lack
     "B03": 5,
     "B05": 5,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from agent_sdk.sessions.memory import InMemoryStore
+from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.sessions.store import DeferralStore, Journal, SessionStore
 from agent_sdk.testing.store_contract import CONTRACTS, run_store_contract
 from agent_sdk.testing.store_values import Contract
@@ -12,9 +17,20 @@ from agent_sdk.testing.store_values import Contract
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
-async def test_contract(contract: Contract) -> None:
+async def test_memory(contract: Contract) -> None:
     """The store in memory keeps each contract."""
     await contract(InMemoryStore())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
+async def test_sqlite(contract: Contract, tmp_path: Path) -> None:
+    """The store on SQLite keeps each contract, and its file is sound afterwards."""
+    store = SQLiteStore(tmp_path / "sessions.sqlite")
+    await contract(store)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "sessions.sqlite")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 @pytest.mark.anyio
@@ -29,9 +45,9 @@ async def test_a_broken_store_is_named() -> None:
         await run_store_contract(Forgetful)  # type: ignore[arg-type, type-abstract]
 
 
-def test_one_object_is_all_ports() -> None:
-    """InMemoryStore is a transcript store, a deferral store and a journal."""
-    store = InMemoryStore()
+@pytest.mark.parametrize("store", [InMemoryStore(), SQLiteStore("nowhere")], ids=["memory", "sqlite"])
+def test_one_object_is_all_ports(store: object) -> None:
+    """Each store is a transcript store, a deferral store and a journal."""
     assert isinstance(store, SessionStore)
     assert isinstance(store, DeferralStore)
     assert isinstance(store, Journal)

@@ -1,0 +1,199 @@
+"""One SQLite file: made private, opened once, used by one thread at a time, its faults told in words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from agent_sdk.errors import SessionError
+from agent_sdk.sessions.at_once import SECONDS, must_be_at_once
+from agent_sdk.sessions.sqlite_schema import migrate
+
+THREADS = 4
+"""Threads that one event loop uses for all of its SQLite stores together."""
+
+_Result = TypeVar("_Result")
+_Mode = Literal["IMMEDIATE", "DEFERRED"]
+_limiters: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("agent_sdk_sqlite_threads")
+_opening = threading.Lock()
+
+
+class SQLiteFile:
+    """Runs functions on the one connection to a file, each in a transaction of its own, in worker threads.
+
+    The file is opened at the first use, in WAL mode with synchronous=FULL: what was committed survives a crash of the
+    process and of the machine. `busy` is how many seconds to wait while another process writes.
+    """
+
+    def __init__(self, path: Path, *, busy: float) -> None:
+        self.path = path
+        self._busy = busy
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+
+    async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """What `work` reads, all of it as of one moment. Raises SessionError when the file cannot be used."""
+        if must_be_at_once():
+            return self._run_at_once(work, "DEFERRED")
+        return await anyio.to_thread.run_sync(self._run, work, "DEFERRED", limiter=_limiter())
+
+    async def write(self, work: Callable[[sqlite3.Connection], _Result], *, shielded: bool = True) -> _Result:
+        """Commit all that `work` writes, or nothing when it raises.
+
+        Once it began it is never abandoned: a cancelled caller waits for its end. `shielded`: it also begins when the
+        caller is cancelled already. Raises SessionError when the file cannot be used.
+        """
+        if must_be_at_once():
+            return self._run_at_once(work, "IMMEDIATE")
+        with anyio.CancelScope(shield=shielded):
+            result = await anyio.to_thread.run_sync(self._run, work, "IMMEDIATE", limiter=_limiter())
+        return result
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None and self._process == os.getpid():
+                connection.close()
+
+    def _run(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
+        with self._lock, _in_words(self.path):
+            result = _transaction(self._opened(), work, mode)
+        return result
+
+    def _run_at_once(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
+        """As `_run`, in the caller's thread, and not held up by others for long."""
+        if not self._lock.acquire(timeout=SECONDS):
+            raise SessionError(f"the session store {self.path} is busy. Nothing of this step was stored.")
+        try:
+            with _in_words(self.path):
+                connection = self._opened()
+                connection.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
+                try:
+                    return _transaction(connection, work, mode)
+                finally:
+                    connection.execute(f"PRAGMA busy_timeout = {int(self._busy * 1000)}")
+        finally:
+            self._lock.release()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is not None and self._process == os.getpid():
+            return self._connection
+        if self._connection is not None:
+            _after_fork.append(self._connection)
+        connection = _open(self.path, self._busy)
+        weakref.finalize(self, connection.close).atexit = False
+        self._connection, self._process = connection, os.getpid()
+        return connection
+
+
+def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
+    connection.execute(f"BEGIN {mode}")
+    try:
+        result = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return result
+
+
+_after_fork: list[sqlite3.Connection] = []
+"""Connections that a fork brought along. Closing them here would drop the parent's locks, so they are only kept."""
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    try:
+        return _limiters.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(THREADS)
+        _limiters.set(limiter)
+        return limiter
+
+
+def _open(path: Path, busy: float) -> sqlite3.Connection:
+    with _opening:
+        _make_private(path)
+    connection = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)
+    try:
+        _use_wal(connection, busy)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
+        if sys.platform == "darwin":
+            connection.execute("PRAGMA fullfsync = ON")
+        migrate(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_private(path: Path) -> None:
+    """Make folder (0700) and file (0600) where they are missing.
+
+    An existing database is never opened here: closing it would drop the locks of this process's connections to it.
+    """
+    if not path.parent.is_dir():
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+
+
+def _use_wal(connection: sqlite3.Connection, busy: float) -> None:
+    """Switch to WAL. Another process that switches at this moment makes it fail at once, so it is tried again."""
+    deadline = time.monotonic() + busy
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system say about the file into a SessionError for a person."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise SessionError(f"{_fault(error)}: {path} ({error}). Nothing of this step was stored.") from error
+    except OSError as error:
+        raise SessionError(f"the session store cannot be made: {error}; give SQLiteStore another path") from error
+
+
+def _fault(error: sqlite3.Error) -> str:
+    code = error.sqlite_errorcode if isinstance(error, sqlite3.DatabaseError) else 0
+    match code & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return "the disk of the session store is full; make room and resume"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return "the session store can only be read; make file and folder writable, or use another path"
+        case sqlite3.SQLITE_CANTOPEN:
+            return "the session store cannot be opened; is its folder there, and writable?"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return "another process keeps the session store locked; try again when it is done"
+        case sqlite3.SQLITE_IOERR:
+            return "the disk of the session store failed"
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return "the session store is damaged or no database; restore it from a copy, or use another path"
+        case _:
+            return "the session store failed"
