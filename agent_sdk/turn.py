@@ -1,33 +1,29 @@
-"""One turn: the calls of one model message, decided together, then run. The only place where a tool runs."""
+"""One turn: the calls of one model message, decided together, then run one after the other."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from uuid import uuid4
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from agent_sdk.apart import apart
-from agent_sdk.callables import shown_as, text_of_error, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.decisions import Allow, Considered, Deny, Verdict
-from agent_sdk.errors import ToolError
 from agent_sdk.history import text_of
-from agent_sdk.hooks.hear import hear_event
 from agent_sdk.messages import DeferredToolUse
 from agent_sdk.models.reply import Reply
 from agent_sdk.parking import settled_call
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
-from agent_sdk.results import output_of, sendable_result, with_note, with_output
+from agent_sdk.results import with_note
+from agent_sdk.running import call_tool, hear_after
 from agent_sdk.session import Session, target_state
 from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
-from agent_sdk.tools.base import Tool, ToolContext
-from agent_sdk.values import Json, JsonObject, copied_object
+from agent_sdk.tools.base import Tool
+from agent_sdk.values import JsonObject, copied_object
 
 log = logging.getLogger("agent_sdk.tools")
 
@@ -381,16 +377,20 @@ class Turn:
                 self.results[call.id] = _error(messages.UNKNOWN_OUTCOME)
                 return
         self.started.add(call.id)
-        result = await self._call_tool(docket.tool, call)
+        ran = await call_tool(self.session, docket.tool, call, self._bound.get(call.id))
+        if ran.new_cwd is not None:
+            self._new_cwd[call.index] = ran.new_cwd
         if not docket.tool.read_only:
             self._disk_touched = True
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
-        result = with_note(result, note)
+        result = with_note(ran.result, note)
         await ledger.end(call.key, result)
         self.results[call.id] = result
         await self._follow(docket, others)
-        self.results[call.id] = told = await self._after_tool(call, result)
-        if told is not result:
+        after = await hear_after(self.session, call, result)
+        self.stop = after.stop if self.stop is None else self.stop
+        self.results[call.id] = after.result
+        if after.result is not result:
             self.reworded.add(call.id)
 
     async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
@@ -416,73 +416,6 @@ class Turn:
             for id_, other in self.dockets.items()
             if other is not docket and id_ in self._bound and id_ not in self.started and id_ not in self.results
         ]
-
-    async def _call_tool(self, tool: Tool, call: ToolCall) -> ToolResult:
-        """Run the tool. Whatever it raises becomes an error result; a time-out too."""
-        place = self.session.policy.snapshot.place
-        context = ToolContext(
-            cwd=call.cwd,
-            session_id=call.session_id,
-            tool_use_id=call.id,
-            agent_path=call.agent_path,
-            idempotency_key=f"{call.session_id}:{call.message_uuid}:{call.id}",
-            working_directories=(place.cwd, *place.additional),
-            env=self.session.options.env,
-            expected_state=self._bound.get(call.id),
-            left_out=self.session.policy.snapshot.rules.left_out(place),
-        )
-        policy = self.session.policy
-        await policy.before_tool()
-        try:
-            came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
-        finally:
-            await policy.after_tool()
-        if isinstance(came.error, ToolError):
-            return _error(text_of_error(came.error) or f"{tool.name} failed.")
-        if came.error is not None:
-            log.error("tool %s failed", tool.name, exc_info=traceable(came.error))
-            return _error(f"{tool.name} failed: {told_error(came.error)}")
-        if came.value is None and came.late:
-            return _error(
-                f"{tool.name} did not finish within {tool.timeout:g} s and was stopped; its effect is unknown."
-            )
-        result = sendable_result(came.value)
-        if result is None:
-            log.error("tool %s returned %s: no result that can be sent", tool.name, shown_as(came.value))
-            return _error(f"{tool.name} failed: it gave no result that can be sent.")
-        if context.new_cwd is not None:
-            self._new_cwd[call.index] = context.new_cwd
-        return result
-
-    async def _after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """PostToolUse and PostToolUseFailure hooks: they may add words and change what the model reads."""
-        event = "PostToolUseFailure" if result.is_error else "PostToolUse"
-        matchers = self.session.options.matchers.get("PostToolUseFailure" if result.is_error else "PostToolUse", ())
-        if not matchers:
-            return result
-
-        def told(output: Json) -> dict[str, Json]:
-            facts = self.session.scene().facts("PostToolUseFailure" if result.is_error else "PostToolUse")
-            facts |= {"tool_name": call.tool, "tool_input": copied_object(call.effective), "tool_use_id": call.id}
-            response = output_of(result) if output is None else output
-            facts["error" if result.is_error else "tool_response"] = response
-            return facts
-
-        heard = await hear_event(
-            "PostToolUseFailure" if result.is_error else "PostToolUse",
-            matchers,
-            partial(told),
-            tool=call.tool,
-            tool_use_id=call.id,
-        )
-        for notice in heard.notices:
-            self.session.tell("hook_message", message=notice)
-        self.session.tell_hooks(heard.trace, call.id)
-        for fault in heard.faults:
-            self.session.warn(f"{event} hook {fault}; the result was kept")
-        self.session.arrive(*heard.contexts, *([heard.block] if heard.block is not None else []))
-        self.stop = heard.stop if self.stop is None else self.stop
-        return result if heard.output is None else with_output(result, heard.output)
 
 
 def _behavior(docket: Docket) -> str | None:
