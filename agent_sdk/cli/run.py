@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run_session(arguments: Namespace) -> int:
     """Run one prompt to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
 
-    Raises Problem, OptionsError or RuleError before anything is sent.
+    Raises Problem, OptionsError, SettingsError or RuleError before anything is sent.
     """
     if arguments.resume is not None:
         raise Problem(
@@ -63,7 +63,9 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
     return AgentOptions(
         **({} if model is None else {"model": model}),
         can_use_tool=TerminalApprover(console=console) if somebody else None,
-        permission_mode=arguments.mode,
+        **({} if arguments.mode is None else {"permission_mode": arguments.mode}),
+        setting_sources=arguments.setting_sources,
+        trust_project=arguments.trust_project,
         allow=arguments.allow,
         ask=arguments.ask,
         deny=arguments.deny,
