@@ -219,6 +219,8 @@ class Conversation:
             if known == mode:
                 if known == "bypassPermissions" and self.options.permission_mode != "bypassPermissions":
                     raise OptionsError("bypassPermissions can be chosen only when the session starts", option="mode")
+                if known == "bypassPermissions" and self.session.policy.bypass_refused:
+                    raise OptionsError("bypassPermissions is disabled by a settings file", option="mode")
                 self.session.policy.set_mode(known)
                 self.session.mode_given = True
                 return

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-STATE = tempfile.TemporaryDirectory(prefix="agent-sdk-tests-")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """No test writes to the user's own sessions, nor does a process that a test starts."""
-    os.environ["XDG_STATE_HOME"] = STATE.name
+HOME_VARIABLES = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,3 +21,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     """The two back ends that the package supports."""
     return str(request.param)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test reads or writes the settings, the state or the git configuration of whoever runs the tests."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in HOME_VARIABLES:
+            patch.setenv(name, str(home))
+        yield home

@@ -16,6 +16,7 @@ from agent_sdk.cli.command import Command, Exit, Problem
 from agent_sdk.cli.demo import DEMO
 from agent_sdk.cli.explain import EXPLAIN
 from agent_sdk.cli.inbox import ANSWER, PENDING, SHOW
+from agent_sdk.cli.rules import RULES
 from agent_sdk.cli.run import RESUME, RUN
 from agent_sdk.cli.sessions import EXPORT, IMPORT, PRUNE, SESSIONS
 from agent_sdk.errors import (
@@ -43,6 +44,7 @@ COMMANDS: tuple[Command, ...] = (
     IMPORT,
     PRUNE,
     EXPLAIN,
+    RULES,
 )
 _log = logging.getLogger("agent_sdk")
 
@@ -113,7 +115,13 @@ def _as_problem(error: AgentSDKError) -> Problem:
     match error:
         case RuleError():
             where = error.file or (f"the rule {error.rule}" if error.rule else "a rule")
-            return Problem(str(error), where=where, to_do="mend the rule; docs/permissions.md shows the form")
+            code = Exit.USAGE if error.file is None else Exit.ENVIRONMENT
+            return Problem(
+                str(error), where=where, to_do="mend the rule; docs/permissions.md shows the form", code=code
+            )
+        case SettingsError(path=str(path)):
+            to_do = "mend the file, or leave it out with --setting-sources"
+            return Problem(str(error), where=path, to_do=to_do, code=Exit.ENVIRONMENT)
         case OptionsError() | SettingsError():
             return Problem(str(error), where="the options", to_do="mend the option that is named")
         case ModelError():

@@ -56,7 +56,7 @@ def _add_session_arguments(parser: ArgumentParser) -> None:
 def run_session(arguments: Namespace) -> int:
     """Run a session to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
 
-    Raises Problem, OptionsError or RuleError before anything is sent, and SessionError.
+    Raises Problem, OptionsError, SettingsError or RuleError before anything is sent, and SessionError.
     """
     prompt: str | None = arguments.prompt
     if prompt is not None and not prompt.strip():
@@ -84,6 +84,9 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
     return AgentOptions(
         **({} if model is None else {"model": model}),
         can_use_tool=TerminalApprover(console=console, offer_defer=True) if somebody else None,
+        **({} if arguments.mode is None else {"permission_mode": arguments.mode}),
+        setting_sources=arguments.setting_sources,
+        trust_project=arguments.trust_project,
         session_store=store,
         resume=arguments.resume,
         continue_conversation=arguments.go_on,

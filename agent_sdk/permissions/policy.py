@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_sdk.calls import ToolCall
@@ -22,7 +22,9 @@ from agent_sdk.rules.files import FileView, OsFiles
 from agent_sdk.rules.matching import Place, Reading, Rulebook, known_facts
 from agent_sdk.rules.rule import Rule, RuleBehavior, RuleSource, read_rules
 from agent_sdk.rules.suggestions import suggest
-from agent_sdk.settings.files import load_settings
+from agent_sdk.settings.content import Content
+from agent_sdk.settings.extra import read_extra
+from agent_sdk.settings.files import LoadedSettings, load_settings
 from agent_sdk.values import copied_object
 
 log = logging.getLogger("agent_sdk.permissions")
@@ -54,8 +56,11 @@ class PermissionPolicy:
         platform: str | None = None,
         case_sensitive: bool | None = None,
         files: FileView | None = None,
+        settings: str | None = None,
     ) -> PermissionPolicy:
         """Read the rules. `platform` is `linux`, `darwin` or `win32`, `None` = this machine; `files` replaces the disk.
+
+        `settings` is one more settings file, or its JSON text, all of which counts before those of the sources.
 
         `mode=None` is the mode that the settings name, else `default`. A bad allow rule is ignored with a logged
         warning. Raises RuleError for a bad deny or ask rule, SettingsError for a settings file that cannot be read as
@@ -71,6 +76,8 @@ class PermissionPolicy:
         loaded = load_settings(
             where, setting_sources, home=view.home, settings_dir=settings_dir, trust_project=trust_project
         )
+        if settings is not None:
+            loaded = _before(read_extra(settings, cwd=where, home=view.home), loaded)
         for warning in loaded.warnings:
             log.warning("%s", warning)
         mode = mode or loaded.default_mode or "default"
@@ -111,6 +118,18 @@ class PermissionPolicy:
             raise OptionsError(f"tool_input: {error}", option="tool_input") from None
         reading = Reading(tool_name, effective, known_facts(tool_name), self.snapshot.place)
         return suggest(reading, self.snapshot.rules)
+
+
+def _before(extra: Content, loaded: LoadedSettings) -> LoadedSettings:
+    """The settings of the sources behind those of one more file."""
+    return replace(
+        loaded,
+        rules=extra.rules + loaded.rules,
+        additional_directories=extra.directories + loaded.additional_directories,
+        default_mode=extra.default_mode or loaded.default_mode,
+        disable_bypass=extra.disable_bypass or loaded.disable_bypass,
+        warnings=extra.warnings + loaded.warnings,
+    )
 
 
 def rules_from_options(

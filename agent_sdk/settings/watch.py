@@ -72,7 +72,7 @@ class SettingsWatch:
         return self._fresh
 
     async def refresh(self) -> bool:
-        """Read changed files again. True when the rules in force are others than before. Never raises but when
+        """Read changed files again. True when rules or `disable_bypass` are others than before. Never raises but when
         cancelled.
         """
         if not self.stale():
@@ -103,11 +103,13 @@ class SettingsWatch:
         return self._put_in_force()
 
     def reload(self) -> bool:
-        """The blocking part of `refresh`: read all files again. True when the rules in force are others than before.
+        """The blocking part of `refresh`: read all files again. True when rules or `disable_bypass` are others than
+        before.
 
         A file that cannot be read leaves everything as it was, with one warning.
         """
         self._look()
+        before = self.disable_bypass
         try:
             fresh = load_from(self._places, self._sources, self._trust_project)
         except (SettingsError, RuleError) as error:
@@ -118,7 +120,7 @@ class SettingsWatch:
         self._tell(fresh.warnings)
         self._tell(_fixed_changes(self.loaded, fresh))
         self._last = fresh
-        return self._put_in_force()
+        return self._put_in_force() or before != self.disable_bypass
 
     def _look(self) -> None:
         """Note the state of the files. Done before reading: a change in between is seen next time."""

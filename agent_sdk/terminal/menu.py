@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from agent_sdk.decisions import Allow, Defer, Deny, PermissionContext
+from agent_sdk.decisions import Allow, Defer, Deny, PermissionContext, PermissionUpdate
 from agent_sdk.render.card import Card
 from agent_sdk.render.text import shorten, visible
 from agent_sdk.terminal.console import Console, InputEnded
@@ -148,6 +148,72 @@ LONG_MENU = (*MENU, Choice("Show all of the change", _show_all))
 
 LATER = Choice("Not now: park it, somebody answers later", _later, number=9)
 """Where calls can be parked."""
+
+PLACES = {
+    "session": "for this session",
+    "localSettings": "in settings.local.json",
+    "projectSettings": "in settings.json of the project",
+    "userSettings": "in settings.json in your home",
+}
+"""Where a rule is kept, in words."""
+
+
+def menu_for(context: PermissionContext, *, cut: bool) -> tuple[Choice, ...]:
+    """The menu of one call: the choices that are always there, then those that remember. Numbers never move."""
+    menu = LONG_MENU if cut else MENU
+    narrowest = [update for update in context.suggestions if update.rung == 0]
+    wider = [update for update in context.suggestions if update.rung > 0]
+    if not narrowest:
+        return menu
+    rules = ", ".join(map(rules_of, narrowest))
+    places = dict.fromkeys(update.destination for update in narrowest)
+    if "session" not in places:
+        where = " and ".join(PLACES[place] for place in places)
+        menu += (Choice(f"Yes, and always: {rules} ({where})", _always(narrowest)),)
+    in_session = [update.at("session") for update in narrowest]
+    menu += (Choice(f"Yes, and for this session: {rules}", _always(in_session)),)
+    return (*menu, Choice("Yes, and remember a wider rule", _wider(narrowest, wider))) if wider else menu
+
+
+def rules_of(update: PermissionUpdate) -> str:
+    """The rules of an update on one line, safe to print."""
+    return visible(", ".join(map(str, update.rules)), keep_newlines=False)
+
+
+def _always(updates: Sequence[PermissionUpdate]) -> Callable[[Asking], Awaitable[Decision | None]]:
+    async def act(asking: Asking) -> Decision | None:
+        return Allow(updated_permissions=updates, by=asking.by)
+
+    return act
+
+
+def _wider(
+    narrowest: Sequence[PermissionUpdate], wider: Sequence[PermissionUpdate]
+) -> Callable[[Asking], Awaitable[Decision | None]]:
+    """Lists the wider rules. One takes the place of the narrow rule for the same part of the call."""
+
+    async def act(asking: Asking) -> Decision | None:
+        console = asking.console
+        console.say("Each of these covers more than this call. A number, or Enter to go back.")
+        for number, update in enumerate(wider, 1):
+            covers = f", for {visible(update.covers, keep_newlines=False)}" if update.covers else ""
+            console.say(f"  {number}. {rules_of(update)} ({PLACES[update.destination]}{covers})")
+        while (line := await console.ask()).strip():
+            picked = _number(line, len(wider))
+            if picked is not None:
+                chosen = wider[picked - 1]
+                kept = [update for update in narrowest if update.covers != chosen.covers]
+                return Allow(updated_permissions=[*kept, chosen], by=asking.by)
+            console.say(f"Type a number from 1 to {len(wider)}, or Enter alone.")
+        return None
+
+    return act
+
+
+def _number(line: str, most: int) -> int | None:
+    """The number that was typed, alone on its line; `None` for anything else."""
+    typed = line.strip().translate(_FULL_WIDTH)
+    return next((number for number in range(1, most + 1) if typed == str(number)), None)
 
 
 def _json_object(line: str) -> dict[str, Json]:

@@ -15,7 +15,7 @@ from agent_sdk.render.tools import has_renderer, render_call
 from agent_sdk.terminal.console import Console
 from agent_sdk.terminal.draw import card_lines, is_cut, who_lines, why_lines
 from agent_sdk.terminal.lines import LineReader
-from agent_sdk.terminal.menu import LATER, LONG_MENU, MENU, Asking, ask_about_call
+from agent_sdk.terminal.menu import LATER, Asking, ask_about_call, menu_for
 from agent_sdk.terminal.questions import ask_questions
 from agent_sdk.values import JsonObject
 
@@ -65,7 +65,7 @@ class TerminalApprover:
             asking = Asking(
                 console=console, tool_name=tool_name, tool_input=tool_input, context=context, card=card, by=self._by
             )
-            return await ask_about_call(asking, (*(LONG_MENU if is_cut(card) else MENU), *self._later))
+            return await ask_about_call(asking, (*menu_for(context, cut=is_cut(card)), *self._later))
 
     def _others(self) -> str:
         waiting = self._console.waiting

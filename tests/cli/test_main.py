@@ -16,7 +16,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.getcwd()}
 
 COMMAND_NAMES = [
     *("demo", "run", "pending", "show", "answer", "resume"),
-    *("sessions", "export", "import", "prune", "explain"),
+    *("sessions", "export", "import", "prune", "explain", "rules"),
 ]
 MISTAKES = [
     ("nothing", [], "COMMAND"),
