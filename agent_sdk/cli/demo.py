@@ -16,6 +16,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -23,6 +24,7 @@ import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem, is_terminal
 from agent_sdk.cli.show import call_line, message_lines
+from agent_sdk.cli.signals import heeding_signals
 from agent_sdk.client import query
 from agent_sdk.errors import OptionsError
 from agent_sdk.ledger import session_key
@@ -37,7 +39,6 @@ from agent_sdk.values import Json, JsonObject
 
 DEFAULT_PROMPT = "Show what you can do."
 TRY = "(try it all: change a command with 2, say no and why with 4, ask why you are asked with 6)"
-_COMMAND = "import sys; from agent_sdk.cli.main import main; sys.exit(main())"
 _WHO = {
     "callback": "you",
     "answer": "somebody, from another process",
@@ -89,8 +90,8 @@ def _show(play: Play, arguments: Namespace) -> int:
             console.say(TRY)
         console.say(f"(the agent is a script, the tools are real; they work in {folder})", "")
         console.say(f"you: {visible(play.prompt)}")
-        anyio.run(_play, play, console, folder, Path(elsewhere, "sessions.sqlite"))
-    return Exit.OK
+        ended_by = anyio.run(heeding_signals, partial(_play, play, console, folder, Path(elsewhere, "sessions.sqlite")))
+    return Exit.OK if ended_by is None else 128 + ended_by
 
 
 def read_play(text: str, file: Path) -> Play:
@@ -186,7 +187,9 @@ async def _answer_and_resume(play: Play, console: Console, parked: ResultMessage
     console.say("", "Nothing runs now: what was put off is in a file. Two other processes go on from here.")
     for words in (["pending", *in_file], *commands):
         console.say("", f"$ agent-sdk {visible(shlex.join(words), keep_newlines=False)}")
-        done = await anyio.run_process([sys.executable, "-c", _COMMAND, *words], check=False, stderr=subprocess.STDOUT)
+        done = await anyio.run_process(
+            [sys.executable, "-m", "agent_sdk", *words], check=False, stderr=subprocess.STDOUT
+        )
         console.say(*visible(done.stdout.decode(errors="replace")).strip("\n").split("\n"))
 
 

@@ -40,6 +40,7 @@ class Heartbeat:
         self._held: set[Held] = set()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._looks_at = 0.0  # when the thread will look next
 
     def keep(self, store: DeferralStore, claim: Claim, lease: timedelta = LEASE) -> Held:
         """Renew this claim from now on, until it is dropped or lost."""
@@ -50,7 +51,7 @@ class Heartbeat:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._beat, name="agent_sdk lease", daemon=True)
                 self._thread.start()
-            elif held.due <= min(other.due for other in self._held):
+            elif held.due < self._looks_at:
                 self._changed.notify()
         return held
 
@@ -71,7 +72,8 @@ class Heartbeat:
                     if not self._held:
                         self._thread = None
                         return
-                pause = min(held.due for held in self._held) - monotonic()
+                self._looks_at = min(held.due for held in self._held)
+                pause = self._looks_at - monotonic()
                 if pause > 0:
                     self._changed.wait(pause)
                     continue

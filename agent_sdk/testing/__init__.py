@@ -4,6 +4,7 @@ from agent_sdk.models.anthropic import forbid_model_requests
 from agent_sdk.models.scripted import FunctionModel, ScriptedModel
 from agent_sdk.rules.files import TableFiles
 from agent_sdk.testing.approver import Asked, ScriptedApprover, Step, UnexpectedAsk, answers
+from agent_sdk.testing.store_contract import run_store_contract
 
 __all__ = [
     "Asked",
@@ -15,4 +16,5 @@ __all__ = [
     "UnexpectedAsk",
     "answers",
     "forbid_model_requests",
+    "run_store_contract",
 ]

@@ -15,8 +15,9 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_sdk import SQLiteStore, get_session_messages
+from agent_sdk import Allow, Deny, Inbox, SQLiteStore, get_session_messages
 from agent_sdk.ledger import session_key
+from tests.parking.worker import CALLS, QuickStore, park
 from tests.support.messages_api import check_conversation
 
 ROOT = Path(__file__).parents[2]
@@ -58,9 +59,9 @@ def wait_for_effects(path: Path, count: int) -> None:
     assert len(effects(path)) == count
 
 
-def resumed(path: Path, session_id: str = "s") -> list[str]:
+def resumed(path: Path, session_id: str = "s", *words: str) -> list[str]:
     """Resume from a new process, as soon as the lease of the dead one is over."""
-    while (said := says(path, "resume", session_id))[0].startswith("SessionBusyError"):
+    while (said := says(path, "resume", session_id, *words))[0].startswith("SessionBusyError"):
         time.sleep(0.2)
     return said
 
@@ -88,6 +89,19 @@ def results(path: Path, session_id: str = "s") -> dict[str, Any]:
     return anyio.run(read)
 
 
+def park_and_answer(path: Path) -> None:
+    """The session `s` with three parked calls, each of them approved."""
+
+    async def work() -> None:
+        store = QuickStore(path)
+        await park(store, "s")
+        for call_id in CALLS:
+            assert await Inbox(store).answer("s", call_id, Allow(), by="test")
+        store.close()
+
+    anyio.run(work)
+
+
 def test_killed_while_a_call_is_parked(tmp_path: Path) -> None:
     """The parked calls are there for other processes: one answers, one resumes, and each tool ran once."""
     path = tmp_path / "s.sqlite"
@@ -105,7 +119,7 @@ def test_killed_while_a_call_is_parked(tmp_path: Path) -> None:
 
 
 def test_killed_while_a_call_runs(tmp_path: Path) -> None:
-    """What had begun is unknown and does not run again; the person's yes to what had not begun is kept."""
+    """What had begun is unknown and does not run again."""
     path = tmp_path / "s.sqlite"
     with worker(path, "start", "s", "a,b", "60") as process:
         wait_for_effects(path, 2)
@@ -113,6 +127,30 @@ def test_killed_while_a_call_runs(tmp_path: Path) -> None:
     assert resumed(path) == ["completed"]
     assert sorted(effects(path)) == ["s a", "s b"]
     assert all("unknown" in text for text in results(path).values())
+
+
+def test_killed_before_an_approved_call_began(tmp_path: Path) -> None:
+    """The person's yes to a call that had not begun is kept: it runs at the resume, and nobody is asked again."""
+    path = tmp_path / "s.sqlite"
+    with worker(path, "start", "s", "a,b", "60", "serial") as process:
+        wait_for_effects(path, 1)
+        process.send_signal(signal.SIGKILL)
+    assert resumed(path) == ["completed"]
+    assert effects(path) == ["s a", "s b"]
+    said = results(path)
+    assert "unknown" in said["a"]
+    assert said["b"] == "ran b"
+
+
+def test_an_idempotent_tool_runs_again(tmp_path: Path) -> None:
+    """Its author says that it may: the yes of the person still stands, so nobody is asked."""
+    path = tmp_path / "s.sqlite"
+    with worker(path, "start", "s", "a", "60", "idempotent") as process:
+        wait_for_effects(path, 1)
+        process.send_signal(signal.SIGKILL)
+    assert resumed(path, "s", "0.04", "idempotent") == ["completed"]
+    assert effects(path) == ["s a", "s a"]
+    assert results(path) == {"a": "ran a"}
 
 
 def test_killed_between_started_and_done(tmp_path: Path) -> None:
@@ -128,25 +166,23 @@ def test_killed_between_started_and_done(tmp_path: Path) -> None:
 def test_killed_after_an_answer_was_used(tmp_path: Path) -> None:
     """One yes lets a call run once: after a crash of the resume it is unknown, not approved."""
     path = tmp_path / "s.sqlite"
-    says(path, "park", "s")
-    for call_id in "abc":
-        assert says(path, "answer", "s", call_id) == ["True"]
+    park_and_answer(path)
     with worker(path, "resume", "s", "60") as process:
         wait_for_effects(path, 3)
         process.send_signal(signal.SIGKILL)
     assert resumed(path) == ["completed"]
     assert sorted(effects(path)) == ["s a", "s b", "s c"]
     assert all("unknown" in text for text in results(path).values())
-    assert says(path, "answer", "s", "a") == ["False"]
+    store = SQLiteStore(path)
+    assert anyio.run(Inbox(store).answer, "s", "a", Deny()) is False
+    store.close()
 
 
 @pytest.mark.parametrize("prompt", ["", "something else"], ids=["two resumes", "a resume and a prompt"])
 def test_two_at_once(prompt: str, tmp_path: Path) -> None:
     """Of two runs of one session in two processes, one is told that the session is busy."""
     path = tmp_path / "s.sqlite"
-    says(path, "park", "s")
-    for call_id in "abc":
-        says(path, "answer", "s", call_id)
+    park_and_answer(path)
     with worker(path, "race", "s", "") as first, worker(path, "race", "s", prompt) as second:
         for process in (first, second):
             assert process.stdout is not None

@@ -73,7 +73,7 @@ def say(*words: object) -> None:
     print(*words, flush=True)
 
 
-def effect_tool(path: Path, seconds: float, *, idempotent: bool = False) -> Tool:
+def effect_tool(path: Path, seconds: float, *, read_only: bool = True, idempotent: bool = False) -> Tool:
     """A tool that leaves a line in the file `effects` beside the store, then takes its time."""
 
     async def run(tool_input: Mapping[str, Any], context: ToolContext) -> ToolResult:
@@ -86,7 +86,7 @@ def effect_tool(path: Path, seconds: float, *, idempotent: bool = False) -> Tool
 
     return Tool(
         name="Effect", description="Has an effect.", input_schema={"type": "object"}, run=run, check=lambda given: None,
-        read_only=True, idempotent=idempotent,
+        read_only=read_only, idempotent=idempotent,
     )  # fmt: skip
 
 
@@ -123,9 +123,9 @@ async def park(store: SQLiteStore, *session_ids: str) -> None:
         say(session_id, result.terminal_reason)
 
 
-async def start(store: SQLiteStore, session_id: str, calls: str, seconds: str) -> None:
-    """Run calls that are approved at once and take so many seconds."""
-    tools = [effect_tool(store.path, float(seconds))]
+async def start(store: SQLiteStore, session_id: str, calls: str, seconds: str, *facts: str) -> None:
+    """Run calls that are approved at once and take so many seconds; `serial`: one after the other."""
+    tools = [effect_tool(store.path, float(seconds), read_only="serial" not in facts, idempotent="idempotent" in facts)]
     result = await run_once(
         store, "go", session_id=session_id, can_use_tool=yes, tools=tools, model=script(calls.split(","))
     )
@@ -137,10 +137,10 @@ async def answer(store: SQLiteStore, session_id: str, tool_use_id: str) -> None:
     say(await Inbox(store).answer(session_id, tool_use_id, Allow(), by="worker"))
 
 
-async def resume(store: SQLiteStore, session_id: str, seconds: str = "0.04") -> None:
+async def resume(store: SQLiteStore, session_id: str, seconds: str = "0.04", *facts: str) -> None:
     """Go on with a session, asking nobody."""
     try:
-        tools = [effect_tool(store.path, float(seconds))]
+        tools = [effect_tool(store.path, float(seconds), idempotent="idempotent" in facts)]
         result = await run_once(store, None, resume=session_id, tools=tools)
         say(result.terminal_reason, *(use.id for use in result.deferred_tool_uses))
     except SessionError as error:
