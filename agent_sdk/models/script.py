@@ -39,7 +39,7 @@ class Fault:
 
     `http`: the service answers with `status`, and `retry_after` (seconds) if given. `drop`: the connection closes
     before any answer. The others begin a reply and break it off: `cut` closes the connection, `error_event` sends an
-    `error` event, `stall` sends nothing more for `seconds` and then closes. They break after `after` events, or half-way
+    `error` event, `stall` sends nothing more for `seconds` and then closes. They break after `after` events, half-way
     through block `inside_block`, or else in the middle; what they begin is `content`, or else the reply of the turn.
     """
 

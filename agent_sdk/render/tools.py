@@ -171,7 +171,11 @@ def _ask(tool_input: JsonObject, cwd: str) -> Card:
             header=display_header(question.header),
             question=question.question,
             options=tuple(
-                ShownOption(label=option.label, description=option.description, preview=option.preview)
+                ShownOption(
+                    label=option.label,
+                    description=option.description,
+                    preview=None if question.multi_select else option.preview,
+                )
                 for option in question.options
             ),
             multi_select=question.multi_select,

@@ -1,0 +1,305 @@
+"""The desk: one call that a person must decide. PermissionRequest hooks first, then the callback, then nobody.
+
+Whatever goes wrong here is a no: the tool does not run, the model gets a short error, the application the details.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from time import perf_counter
+from typing import Literal
+
+import anyio
+
+from agent_sdk.callables import name_of
+from agent_sdk.calls import ToolCall, ToolResult
+from agent_sdk.config import AskUserQuestionConfig
+from agent_sdk.decisions import Allow, CanUseTool, Considered, Defer, Deny, PermissionContext, Verdict
+from agent_sdk.hooks.events import HookEvent
+from agent_sdk.hooks.hear import FaultKind, Heard, Scene, Unfit, behavior_of, hear
+from agent_sdk.hooks.matcher import HookMatcher
+from agent_sdk.permissions import messages
+from agent_sdk.permissions.judge import Case, deny_rules, must_ask
+from agent_sdk.questions.wording import NOBODY_AVAILABLE
+from agent_sdk.tools.ask_user_question import unanswered_result
+from agent_sdk.tools.base import Tool
+from agent_sdk.values import JsonObject, copied_object
+
+log = logging.getLogger("agent_sdk.permissions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """Who decides, and for how long they may think."""
+
+    hooks: Mapping[HookEvent, Sequence[HookMatcher]]
+    can_use_tool: CanUseTool | None = None
+    approval_timeout: float | None = None
+    on_timeout: Literal["deny", "defer"] = "deny"
+    questions: AskUserQuestionConfig
+    max_parallel_prompts: int | None = 1
+
+    def time_limit(self, tool: Tool) -> float | None:
+        """Seconds that one callback may take for a call of this tool."""
+        return self.questions.timeout if is_question(tool) else self.approval_timeout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A call that waits for a person: why, and how to judge it again."""
+
+    case: Case
+    tool: Tool
+    asked: Verdict
+    scene: Scene
+    assistant_text: str = ""
+    state: Callable[[ToolCall], Awaitable[str | None]]
+    recheck: Callable[[], Verdict]
+
+
+class WrongAnswer(Unfit):
+    """The answers to a question do not fit it: the question is still open."""
+
+
+def is_question(tool: Tool) -> bool:
+    """Whether the tool asks the person itself, so that an answer is part of its input."""
+    return tool.accept is not None
+
+
+def fitted(tool: Tool, call: ToolCall, update: JsonObject) -> JsonObject:
+    """The input that would run when a hook or person hands back `update`. Raises Unfit, or WrongAnswer."""
+    fresh: JsonObject = copied_object(update)
+    if tool.accept is not None:
+        try:
+            fresh = tool.accept(call.effective, fresh)
+        except ValueError as error:
+            raise WrongAnswer(str(error)) from None
+    if (problem := tool.check(fresh)) is not None:
+        raise Unfit(problem)
+    return fresh
+
+
+async def decide(waiting: Waiting, gates: Gates) -> Verdict:
+    """Settle a call that must be asked. The verdict is allow, deny or defer, never ask."""
+    matchers = gates.hooks.get("PermissionRequest", ())
+    if matchers:
+        call = waiting.case.call
+        heard = await hear(
+            "PermissionRequest", call, matchers, waiting.scene, lambda call, update: fitted(waiting.tool, call, update)
+        )
+        asked = replace(waiting.asked, trace=waiting.asked.trace + heard.trace)
+        waiting = replace(waiting, asked=asked)
+        if (verdict := _request_hooks_decide(waiting, heard)) is not None:
+            return verdict
+        if isinstance(heard.said, Allow) and heard.rewritten_by:
+            waiting = replace(waiting, case=replace(waiting.case, call=heard.call))
+    if gates.can_use_tool is not None:
+        return await _ask_callback(waiting, gates, gates.can_use_tool)
+    return _nobody(waiting, gates)
+
+
+def _request_hooks_decide(waiting: Waiting, heard: Heard) -> Verdict | None:
+    """What the PermissionRequest hooks decided, or None when the callback must."""
+    by, reason = "permission_request", f"hook {heard.by}"
+    match heard.said:
+        case Deny() as deny:
+            result = refusal(deny, heard.fault, heard.unfit)
+            return settled(waiting, "deny", deny, by, reason, result=result)
+        case Defer() as defer:
+            return settled(waiting, "defer", defer, by, defer.reason or reason)
+        case Allow() as allow:
+            case = replace(waiting.case, call=heard.call)
+            if (found := deny_rules(case)) is not None:
+                return denied_by_rule(waiting, case.call, found.rule, found.reason)
+            needs_answer = is_question(waiting.tool) and not _answered(waiting.tool, case.call)
+            if needs_answer or (heard.rewritten_by and _ask_rule_covers(case)):
+                return None
+            return replace(settled(waiting, "allow", allow, by, reason), call=case.call)
+    return None
+
+
+def _ask_rule_covers(case: Case) -> bool:
+    finding = must_ask(case)
+    return finding is not None and finding.by == "ask_rules"
+
+
+def _answered(tool: Tool, call: ToolCall) -> bool:
+    return tool.answered is not None and tool.answered(call.effective)
+
+
+async def _ask_callback(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Verdict:
+    """Ask the callback; an answer that does not fit the question is asked for once more."""
+    verdict = await _ask_once(waiting, gates, callback)
+    if isinstance(verdict, WrongAnswer):
+        log.error("can_use_tool gave an answer that does not fit, asking once more: %s", verdict)
+        verdict = await _ask_once(waiting, gates, callback)
+    if isinstance(verdict, WrongAnswer):
+        log.error("can_use_tool gave an answer that does not fit, denied: %s", verdict)
+        result = refusal(Deny(), "gave an invalid answer", None)
+        return settled(waiting, "deny", Deny(), "callback_failed", str(verdict), result=result)
+    return verdict
+
+
+async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Verdict | WrongAnswer:
+    call, limit = waiting.case.call, gates.time_limit(waiting.tool)
+    shown = await waiting.state(call)
+    context = _context(waiting, limit)
+    started = perf_counter()
+    said: object = None
+    fault: FaultKind | None = None
+    details = ""
+    try:
+        with anyio.move_on_after(math.inf if limit is None else limit) as scope:
+            said = await callback(call.tool, copied_object(call.effective), context)
+    except Exception as error:
+        fault, details = "raised an error", f"{type(error).__name__}: {error}"
+        log.error("can_use_tool raised an error for %s", call.tool, exc_info=error)
+    else:
+        if scope.cancel_called:
+            fault, details = "timed out", f"no answer within {limit} s"
+        elif not isinstance(said, Allow | Deny | Defer):
+            fault, details = "gave an invalid answer", f"returned {said!r:.200}"
+            log.error("can_use_tool must return Allow, Deny or Defer; for %s it returned %r", call.tool, said)
+    took_us = int((perf_counter() - started) * 1_000_000)
+    waiting = _with_step(waiting, callback, said, fault, details, took_us)
+    if fault == "timed out":
+        return _timed_out(waiting, gates, limit or 0.0)
+    if fault is not None:
+        return settled(waiting, "deny", Deny(), "callback_failed", details, result=refusal(Deny(), fault, None))
+    return _obeyed(waiting, said, shown)
+
+
+def _with_step(
+    waiting: Waiting, callback: CanUseTool, said: object, fault: FaultKind | None, details: str, took_us: int
+) -> Waiting:
+    opinion = said if fault is None and isinstance(said, Allow | Deny | Defer) else Deny()
+    name = opinion.by if isinstance(opinion, Allow | Deny) and opinion.by else name_of(callback)
+    note = f"{fault}: {details}" if fault else details
+    step = Considered(step="callback", said=behavior_of(opinion), by=name, note=note, took_us=took_us)
+    return replace(waiting, asked=replace(waiting.asked, trace=(*waiting.asked.trace, step)))
+
+
+def _obeyed(waiting: Waiting, said: object, shown: str | None) -> Verdict | WrongAnswer:
+    """Turn the person's decision into a verdict, exactly."""
+    call = waiting.case.call
+    match said:
+        case Deny() as deny:
+            result = messages.denial(deny, messages.PERSON_DENIED)
+            return settled(waiting, "deny", deny, "callback", "the person said no", result=result)
+        case Defer() as defer:
+            return replace(settled(waiting, "defer", defer, "callback", defer.reason), state=shown)
+        case Allow(updated_input=update) as allow:
+            if update is not None:
+                try:
+                    call = call.rewritten(fitted(waiting.tool, call, update))
+                except WrongAnswer as wrong:
+                    return wrong
+                except Unfit as unfit:
+                    log.error("can_use_tool changed the input of %s to one that does not fit: %s", call.tool, unfit)
+                    result = refusal(Deny(), None, str(unfit))
+                    return settled(waiting, "deny", Deny(), "callback_failed", str(unfit), result=result)
+                case_now = replace(waiting.case, call=call)
+                if (found := deny_rules(case_now)) is not None:
+                    return denied_by_rule(waiting, call, found.rule, found.reason)
+            verdict = settled(waiting, "allow", allow, "callback", "the person said yes")
+            return replace(verdict, call=call, state=shown)
+    raise AssertionError("only decisions come here")
+
+
+def _timed_out(waiting: Waiting, gates: Gates, limit: float) -> Verdict:
+    reason = f"nobody answered within {limit:g} s"
+    log.warning("can_use_tool did not answer within %s s for %s", limit, waiting.case.call.tool)
+    question = is_question(waiting.tool)
+    match gates.questions.on_timeout if question else gates.on_timeout:
+        case "unanswered":
+            result = unanswered_result(limit, waiting.case.call.effective)
+            return settled(waiting, "allow", Allow(), "timeout", reason, result=result)
+        case "defer":
+            return settled(waiting, "defer", Defer(reason), "timeout", reason)
+        case _:
+            result = refusal(Deny(), "timed out", None)
+            return settled(waiting, "deny", Deny(), "timeout", reason, result=result)
+
+
+def _nobody(waiting: Waiting, gates: Gates) -> Verdict:
+    reason = "nobody is there to decide"
+    if is_question(waiting.tool):
+        if gates.questions.when_nobody == "defer":
+            return settled(waiting, "defer", Defer(reason), "nobody", reason)
+        result = ToolResult(NOBODY_AVAILABLE, is_error=True)
+    else:
+        result = ToolResult(messages.nobody_to_ask(waiting.case.call.tool), is_error=True)
+    return settled(waiting, "deny", Deny(), "nobody", reason, result=result)
+
+
+def _context(waiting: Waiting, limit: float | None) -> PermissionContext:
+    call, asked = waiting.case.call, waiting.asked
+    path = call.agent_path
+    return PermissionContext(
+        tool_use_id=call.id,
+        session_id=call.session_id,
+        agent_id="/".join(path) or None,
+        agent_path=path,
+        decision_reason=asked.reason or None,
+        decision_reason_type=asked.kind,
+        matched_rule=asked.rule,
+        blocked_path=_blocked_path(waiting) if asked.by == "safety" else None,
+        title=f"Allow {call.tool}?",
+        display_name=call.tool,
+        description=waiting.tool.description.partition("\n")[0],
+        requires_user_interaction=waiting.case.facts.interaction,
+        assistant_text=waiting.assistant_text,
+        trace=asked.trace,
+        deadline=None if limit is None else datetime.now(UTC) + timedelta(seconds=limit),
+        cwd=call.cwd,
+        _recheck=waiting.recheck,
+    )
+
+
+def _blocked_path(waiting: Waiting) -> str | None:
+    field = waiting.case.facts.writes
+    value = waiting.case.call.effective.get(field) if field else None
+    return value if isinstance(value, str) else None
+
+
+def settled(
+    waiting: Waiting,
+    behavior: Literal["allow", "deny", "defer"],
+    decision: Allow | Deny | Defer,
+    by: str,
+    reason: str,
+    *,
+    result: ToolResult | None = None,
+) -> Verdict:
+    """The verdict for a call that was asked, with the trace so far."""
+    return replace(
+        waiting.asked,
+        behavior=behavior,
+        call=waiting.case.call,
+        decision=decision,
+        by=by,
+        reason=reason,
+        rule=None if behavior == "allow" else waiting.asked.rule,
+        result=result,
+    )
+
+
+def denied_by_rule(waiting: Waiting, call: ToolCall, rule: str | None, reason: str) -> Verdict:
+    """The verdict when a deny rule covers what a hook or person made of the input."""
+    step = Considered(step="deny_rules", said="deny", by=rule or "", note=reason)
+    result = ToolResult(messages.RULE_DENIED, is_error=True)
+    verdict = settled(waiting, "deny", Deny(), "deny_rules", reason, result=result)
+    return replace(verdict, call=call, rule=rule, trace=(*verdict.trace, step))
+
+
+def refusal(deny: Deny, fault: FaultKind | None, unfit: str | None) -> ToolResult:
+    """What the model reads for a hook's or callback's no, or for its failure."""
+    if fault is not None:
+        return ToolResult(messages.check_failed(fault), is_error=True)
+    if unfit is not None:
+        return ToolResult(messages.bad_rewrite(unfit), is_error=True)
+    return messages.denial(deny, messages.HOOK_DENIED)

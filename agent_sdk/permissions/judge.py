@@ -1,0 +1,227 @@
+"""The order of a decision. Pure and sync: the same for a live run, a dry run, a resume and a second look.
+
+Each step of `STEPS` is asked in turn; it decides or has no opinion. A feature is one more step, not one more `if`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+from agent_sdk.calls import ToolCall, ToolFacts
+from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, Opinion, Trace, Verdict
+from agent_sdk.permissions.modes import mode_says
+from agent_sdk.permissions.snapshot import Snapshot
+from agent_sdk.rules.matching import Found, Reading
+from agent_sdk.values import JsonObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A call before the judge. `original` is the input before any rewrite (equal to the call's when there was none).
+
+    `heard` is what the PreToolUse hooks said together, `heard_by` the hook that decided; `answered` is true when the
+    input holds the person's part of a question, so that a hook's allow will do.
+    """
+
+    call: ToolCall
+    original: JsonObject
+    facts: ToolFacts
+    snapshot: Snapshot
+    heard: Opinion | None = None
+    heard_by: str = ""
+    heard_trace: Trace = ()
+    answered: bool = False
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The input that would run, as the rules read it."""
+        return self.snapshot.reading(self.call, self.call.effective, self.facts)
+
+    @cached_property
+    def original_reading(self) -> Reading:
+        """The input before any rewrite, as the rules read it."""
+        if self.original is self.call.effective or self.original == self.call.effective:
+            return self.reading
+        return self.snapshot.reading(self.call, self.original, self.facts)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Both readings; one when nothing was rewritten."""
+        one, other = self.reading, self.original_reading
+        return (one,) if one is other else (one, other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a step decided. `kind` is the interop word for the reason of a prompt."""
+
+    behavior: Behavior
+    decision: Opinion
+    by: str
+    reason: str = ""
+    kind: str = "other"
+    rule: str | None = None
+    where: str | None = None
+    fix: str = ""
+
+
+Step: TypeAlias = Callable[[Case], Finding | None]
+
+
+def hook_denies(case: Case) -> Finding | None:
+    """A hook's deny ends it."""
+    if not isinstance(case.heard, Deny):
+        return None
+    return Finding(behavior="deny", decision=case.heard, by="hook", reason=f"hook {case.heard_by} denied")
+
+
+def deny_rules(case: Case) -> Finding | None:
+    """A deny rule wins in every mode, on the original and on the rewritten input."""
+    for reading in case.readings:
+        if found := case.snapshot.rules.deny(reading):
+            fix = f"remove or narrow the deny rule {found.rule.text} ({found.rule.where})"
+            return _by_rule("deny", Deny(), "deny_rules", found, fix)
+    return None
+
+
+def hook_defers(case: Case) -> Finding | None:
+    """A hook's defer parks the call: it is no prompt, so every mode lets it."""
+    if not isinstance(case.heard, Defer):
+        return None
+    return Finding(behavior="defer", decision=case.heard, by="hook", reason=case.heard.reason)
+
+
+def must_ask(case: Case) -> Finding | None:
+    """Ask rules, a hook's ask, and tools that need a person: no mode, hook or allow rule answers for them."""
+    for reading in case.readings:
+        if found := case.snapshot.rules.ask(reading):
+            fix = f"remove or narrow the ask rule {found.rule.text} ({found.rule.where})"
+            return _by_rule("ask", Ask(found.because), "ask_rules", found, fix)
+    if isinstance(case.heard, Ask):
+        reason = case.heard.reason or f"hook {case.heard_by} wants a person to decide"
+        return Finding(behavior="ask", decision=Ask(reason), by="hook", reason=reason, kind="hook")
+    if case.facts.interaction:
+        if isinstance(case.heard, Allow) and case.answered:
+            return _hook_allow(case)
+        reason = f"{case.call.tool} needs a person"
+        return Finding(behavior="ask", decision=Ask(reason), by="interaction", reason=reason, kind="interaction")
+    return None
+
+
+def mode(case: Case) -> Finding | None:
+    """What the permission mode says by itself."""
+    said = mode_says(case.snapshot.mode, case.facts, case.reading, case.original_reading)
+    if said is None:
+        return None
+    behavior, reason = said
+    decision: Opinion = Allow() if behavior == "allow" else Ask(reason)
+    fix = f"another permission mode than {case.snapshot.mode}"
+    return Finding(behavior=behavior, decision=decision, by="mode", reason=reason, kind="mode", fix=fix)
+
+
+def never_by_itself(case: Case) -> Finding | None:
+    """Protected paths, critical removals and unreadable inputs: no allow rule and no hook's allow covers them."""
+    for reading in case.readings:
+        if reason := reading.protected or reading.critical_removal or reading.odd:
+            return Finding(behavior="ask", decision=Ask(reason), by="safety", reason=reason, kind="safetyCheck")
+    return None
+
+
+def hook_allows(case: Case) -> Finding | None:
+    """A hook's allow waives the prompt."""
+    return _hook_allow(case) if isinstance(case.heard, Allow) else None
+
+
+def allow_rules(case: Case) -> Finding | None:
+    """An allow rule; for a rewritten call allow rules must cover the original as well."""
+    found = [case.snapshot.rules.allow(reading) for reading in case.readings]
+    if (first := found[0]) is None or None in found:
+        return None
+    fix = f"without the allow rule {first.rule.text} ({first.rule.where}) it would be asked"
+    return _by_rule("allow", Allow(), "allow_rules", first, fix)
+
+
+def reads(case: Case) -> Finding | None:
+    """Reading inside the working directories needs nobody."""
+    facts = case.facts
+    if not (case.snapshot.auto_allow_reads and facts.read_only and facts.reads is not None):
+        return None
+    if not all(reading.inside for reading in case.readings):
+        return None
+    return Finding(behavior="allow", decision=Allow(), by="reads", reason="it reads inside the working directories")
+
+
+STEPS: tuple[Step, ...] = (
+    hook_denies,
+    deny_rules,
+    hook_defers,
+    must_ask,
+    mode,
+    never_by_itself,
+    hook_allows,
+    allow_rules,
+    reads,
+)
+_SILENT = {step: Considered(step=step.__name__) for step in STEPS}
+
+
+def judge(case: Case) -> Verdict:
+    """Decide the case, or find that a person must (`ask`). Never raises, waits for nothing, runs nothing."""
+    trace = list(case.heard_trace)
+    for step in STEPS:
+        finding = step(case)
+        if finding is not None:
+            name = case.heard_by if finding.by == "hook" else finding.rule or case.snapshot.mode
+            trace.append(
+                Considered(step=step.__name__, said=finding.behavior, by=name, where=finding.where, note=finding.reason)
+            )
+            break
+        trace.append(_SILENT[step])
+    else:
+        finding = _nothing_covers(case)
+    if finding.behavior == "ask" and case.snapshot.mode == "dontAsk":
+        finding = _no_prompts(finding)
+        trace.append(Considered(step="mode", said="deny", by="dontAsk", note=finding.reason))
+    return Verdict(
+        behavior=finding.behavior,
+        call=case.call,
+        decision=finding.decision,
+        by=finding.by,
+        reason=finding.reason,
+        rule=finding.rule,
+        trace=tuple(trace),
+        fix=finding.fix,
+        kind=finding.kind,
+    )
+
+
+def _nothing_covers(case: Case) -> Finding:
+    reason = "no rule and no mode decides it"
+    fix = f'an allow rule such as "{case.call.tool}" in AgentOptions(allow=[...]), a hook that allows it, or a person'
+    return Finding(behavior="ask", decision=Ask(reason), by="nothing", reason=reason, fix=fix)
+
+
+def _no_prompts(finding: Finding) -> Finding:
+    reason = f"the mode dontAsk denies what would need a person ({finding.reason})"
+    return replace(finding, behavior="deny", decision=Deny(), by="mode", reason=reason, kind="mode")
+
+
+def _hook_allow(case: Case) -> Finding:
+    said = case.heard if isinstance(case.heard, Allow) else Allow()
+    return Finding(behavior="allow", decision=said, by="hook", reason=f"hook {case.heard_by} allowed it", kind="hook")
+
+
+def _by_rule(behavior: Behavior, decision: Opinion, by: str, found: Found, fix: str) -> Finding:
+    return Finding(
+        behavior=behavior,
+        decision=decision,
+        by=by,
+        reason=found.because,
+        kind="rule",
+        rule=found.rule.text,
+        where=found.rule.where,
+        fix=fix,
+    )

@@ -1,0 +1,231 @@
+"""Settle the calls of one turn: hear the hooks, judge, ask whoever must be asked, judge again what was changed.
+
+Nothing runs here. When `settle` returns, every call has a verdict of allow, deny or defer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from agent_sdk.calls import ToolCall, ToolResult
+from agent_sdk.config import PermissionMode
+from agent_sdk.decisions import Considered, Deny, Verdict
+from agent_sdk.hooks.hear import Heard, Scene, hear
+from agent_sdk.permissions import messages
+from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
+from agent_sdk.permissions.judge import Case, deny_rules, judge
+from agent_sdk.permissions.modes import stricter
+from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
+from agent_sdk.tools.base import Tool
+from agent_sdk.values import JsonObject
+
+
+@dataclass(slots=True, kw_only=True)
+class Docket:
+    """One call on its way through the gates. `original` is the input before any rewrite, `mode` the permission mode in
+    which it was first judged: a laxer one that comes later does not count for it.
+    """
+
+    call: ToolCall
+    tool: Tool
+    original: JsonObject
+    heard: Heard | None = None
+    verdict: Verdict | None = None
+    version: int = -1
+    mode: PermissionMode | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What came of settling a turn, beside the verdicts.
+
+    `stop` is the reason when a hook ended the run; `interrupted_by` is the id of the call whose denial interrupts.
+    `contexts` and `notices` are in call order.
+    """
+
+    stop: str | None = None
+    interrupted_by: str | None = None
+    contexts: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """The gates in front of the tools of one session. `target_state` tells the state of the file a call would write."""
+
+    gates: Gates
+    policy: CurrentPolicy
+    scene: Callable[[], Scene]
+    target_state: Callable[[Tool, ToolCall], Awaitable[str | None]]
+
+    async def settle(self, dockets: Sequence[Docket], *, assistant_text: str = "") -> Outcome:
+        """Give every docket a verdict. Never raises on account of a hook or callback."""
+        outcome = Outcome()
+        await _side_by_side([self._hear_and_judge(docket) for docket in dockets], self._hears_anything)
+        for docket in dockets:
+            if docket.heard is not None:
+                outcome.contexts += docket.heard.contexts
+                outcome.notices += docket.heard.notices
+                outcome.stop = docket.heard.stop if outcome.stop is None else outcome.stop
+            _note_interrupt(outcome, docket)
+        if outcome.stop is None and outcome.interrupted_by is None:
+            await self._ask_all([docket for docket in dockets if _asks(docket)], outcome, assistant_text)
+        return outcome
+
+    def _hears_anything(self) -> bool:
+        return bool(self.gates.hooks.get("PreToolUse"))
+
+    async def _hear_and_judge(self, docket: Docket) -> None:
+        matchers = self.gates.hooks.get("PreToolUse", ())
+        if matchers:
+            docket.heard = await hear(
+                "PreToolUse",
+                docket.call,
+                matchers,
+                self.scene(),
+                lambda call, update: fitted(docket.tool, call, update),
+            )
+            docket.call = docket.heard.call
+        self._judge(docket)
+
+    def _judge(self, docket: Docket) -> None:
+        snapshot = self._snapshot(docket)
+        docket.verdict = _with_result(judge(case_of(docket, snapshot)), docket.heard)
+        docket.version = snapshot.version
+        docket.mode = snapshot.mode
+
+    def _snapshot(self, docket: Docket) -> Snapshot:
+        """The rules of this moment, in the stricter of the modes of then and now."""
+        now = self.policy.snapshot
+        if docket.mode is None or docket.mode == now.mode:
+            return now
+        return replace(now, mode=stricter(docket.mode, now.mode))
+
+    async def _ask_all(self, dockets: Sequence[Docket], outcome: Outcome, assistant_text: str) -> None:
+        limit = self.gates.max_parallel_prompts
+        if limit == 1 or len(dockets) == 1:
+            for docket in dockets:
+                if outcome.interrupted_by is None:
+                    await self._ask(docket, assistant_text)
+                    _note_interrupt(outcome, docket)
+            return
+        limiter = anyio.CapacityLimiter(limit or len(dockets) or 1)
+        async with anyio.create_task_group() as group:
+
+            async def ask(docket: Docket) -> None:
+                async with limiter:
+                    await self._ask(docket, assistant_text)
+                _note_interrupt(outcome, docket)
+                if outcome.interrupted_by is not None:
+                    group.cancel_scope.cancel()
+
+            for docket in dockets:
+                group.start_soon(ask, docket)
+
+    async def _ask(self, docket: Docket, assistant_text: str) -> None:
+        if docket.version != self.policy.snapshot.version:
+            self._judge(docket)  # the rules changed while it waited: it may be settled by now
+        if not _asks(docket) or docket.verdict is None:
+            return
+        docket.verdict = await decide(self._waiting(docket, docket.verdict, assistant_text), self.gates)
+
+    def _waiting(self, docket: Docket, asked: Verdict, assistant_text: str) -> Waiting:
+        return Waiting(
+            case=case_of(docket, self._snapshot(docket)),
+            tool=docket.tool,
+            asked=asked,
+            scene=self.scene(),
+            assistant_text=assistant_text,
+            state=lambda call: self.target_state(docket.tool, call),
+            recheck=lambda: judge(case_of(docket, self._snapshot(docket))),
+        )
+
+    def look_again(self, docket: Docket) -> Verdict:
+        """Judge a settled call once more, just before it would run. Pure.
+
+        A person's yes stands unless a deny rule covers the call now; any other yes must be given anew: the verdict is
+        `ask` when it is not.
+        """
+        verdict = docket.verdict
+        assert verdict is not None, "only settled calls are looked at again"
+        case = replace(case_of(docket, self._snapshot(docket)), call=verdict.call)
+        if not (verdict.by_person or verdict.by == "timeout"):
+            return _with_result(judge(case), docket.heard)
+        if (found := deny_rules(case)) is None:
+            return verdict
+        step = Considered(step="before_run", said="deny", by=found.rule or "", where=found.where, note=found.reason)
+        result = ToolResult(messages.RULE_DENIED, is_error=True)
+        return replace(
+            verdict,
+            behavior="deny",
+            decision=Deny(),
+            by="deny_rules",
+            reason=found.reason,
+            rule=found.rule,
+            result=result,
+            trace=(*verdict.trace, step),
+        )
+
+    async def ask_again(self, docket: Docket, asked: Verdict) -> None:
+        """Ask a person about a call whose approval no longer holds. Gives the docket its new verdict."""
+        docket.verdict = await decide(self._waiting(docket, asked, ""), self.gates)
+
+
+def case_of(docket: Docket, snapshot: Snapshot) -> Case:
+    """The docket as the judge wants it."""
+    heard = docket.heard
+    answered = docket.tool.answered
+    return Case(
+        call=docket.call,
+        original=docket.original,
+        facts=docket.tool.facts(docket.call.effective),
+        snapshot=snapshot,
+        heard=heard.said if heard else None,
+        heard_by=heard.by if heard else "",
+        heard_trace=heard.trace if heard else (),
+        answered=is_question(docket.tool) and answered is not None and answered(docket.call.effective),
+    )
+
+
+async def _side_by_side(jobs: list[Awaitable[None]], worth_it: Callable[[], bool]) -> None:
+    """Await all; at the same time when there is something to wait for and more than one."""
+    if len(jobs) == 1 or not worth_it():
+        for job in jobs:
+            await job
+        return
+
+    async def run(job: Awaitable[None]) -> None:
+        await job
+
+    async with anyio.create_task_group() as group:
+        for job in jobs:
+            group.start_soon(run, job)
+
+
+def _asks(docket: Docket) -> bool:
+    return docket.verdict is not None and docket.verdict.behavior == "ask"
+
+
+def _note_interrupt(outcome: Outcome, docket: Docket) -> None:
+    verdict = docket.verdict
+    if outcome.interrupted_by is None and verdict is not None and verdict.behavior == "deny":
+        decision = verdict.decision
+        if isinstance(decision, Deny) and decision.interrupt:
+            outcome.interrupted_by = docket.call.id
+
+
+def _with_result(verdict: Verdict, heard: Heard | None) -> Verdict:
+    """Put into a judge's denial what the model will read."""
+    if verdict.behavior != "deny":
+        return verdict
+    match verdict.by, verdict.decision:
+        case "hook", Deny() as deny:
+            result = refusal(deny, heard.fault if heard else None, heard.unfit if heard else None)
+        case "deny_rules", _:
+            result = ToolResult(messages.RULE_DENIED, is_error=True)
+        case _:
+            result = ToolResult(messages.DONT_ASK_DENIED, is_error=True)
+    return replace(verdict, result=result)

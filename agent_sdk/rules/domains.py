@@ -1,0 +1,184 @@
+"""Domain patterns: the host of a URL, read as RFC 3986 has it and as browsers do.
+
+An allow rule needs both to agree on a plain host; a deny or ask rule takes either. Names are never resolved.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote
+
+from agent_sdk.rules.globs import fits, pieces
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
+_PORT = re.compile(r":([0-9]*)$")
+_IPV4_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
+_PLAIN_HOST = re.compile(r"[a-z0-9._\-]+|\[[0-9a-f:.]+\]")
+_DOTS = re.compile("[\u3002\uff0e\uff61]")
+_LONGEST_HOST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts of a URL. `plain` is the one that an allow rule may cover, `None` when readers could disagree."""
+
+    plain: str | None
+    every: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def hosts(url: str) -> Hosts:
+    """Read `url` in every way. Never raises."""
+    strict = _strict_authority(url)
+    loose = _loose_authority(url)
+    found: set[str] = set()
+    for authority in (strict, loose):
+        if authority is not None:
+            found |= _readings(authority)
+    plain = None
+    if (
+        strict is not None
+        and strict == loose
+        and url == url.strip()
+        and url.lower().startswith(("http://", "https://"))
+    ):
+        host = _shortest(_without_port(strict).lower().removesuffix("."))
+        if _PLAIN_HOST.fullmatch(host) and found == {host}:
+            plain = host
+    return Hosts(plain, frozenset(found))
+
+
+def domain_covers(pattern: str, url: str, *, allow: bool) -> bool:
+    """True when the domain `pattern` (what stands behind `domain:`) covers `url`."""
+    read = hosts(url)
+    if allow:
+        return read.plain is not None and _covers(pattern, read.plain)
+    return pattern.strip() == "*" or any(_covers(pattern, host) for host in read.every)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> tuple[bool, tuple[tuple[str, ...], ...]]:
+    """Whether sub-domains are meant, and the pieces of each label."""
+    host = _DOTS.sub(".", pattern.strip()).lower().removesuffix(".")
+    if host.count(":") > 1 and not host.startswith("["):
+        host = f"[{host}]"
+    if host.startswith("["):
+        return False, ((_shortest(host),),)
+    below = host.startswith("*.")
+    labels = host.removeprefix("*.").split(".")
+    return below, tuple(pieces(label if "*" in label else _ascii(label).replace("\\", "\\\\")) for label in labels)
+
+
+def _covers(pattern: str, host: str) -> bool:
+    if pattern.strip() == "*":
+        return True
+    below, labels = _compiled(pattern)
+    if host.startswith("["):
+        return not below and len(labels) == 1 and fits(labels[0], host)
+    names = host.split(".")
+    if below:
+        if len(names) <= len(labels):
+            return False
+        names = names[-len(labels) :]
+    return len(names) == len(labels) and all(fits(label, name) for label, name in zip(labels, names, strict=True))
+
+
+def _strict_authority(url: str) -> str | None:
+    """The authority as RFC 3986 has it."""
+    scheme = _SCHEME.match(url)
+    rest = url[scheme.end() :] if scheme else url
+    if rest.startswith("//"):
+        rest = rest[2:]
+    elif scheme and scheme[1].lower() in ("http", "https", "file", "javascript"):
+        return None
+    else:
+        rest = url
+    return re.split(r"[/?#]", rest, maxsplit=1)[0]
+
+
+def _loose_authority(url: str) -> str | None:
+    """The authority as browsers read it: tabs go, a backslash is a slash, and it does not matter how many there are."""
+    cleaned = re.sub(r"[\t\r\n]", "", url).strip("".join(map(chr, range(33))))
+    scheme = _SCHEME.match(cleaned)
+    rest = cleaned
+    if scheme and (scheme[1].lower() in ("http", "https", "ws", "wss", "ftp", "file") or "//" in cleaned):
+        rest = cleaned[scheme.end() :]
+    return re.split(r"[/\\?#]", rest.lstrip("/\\"), maxsplit=1)[0]
+
+
+def _without_port(authority: str) -> str:
+    return _PORT.sub("", authority)
+
+
+def _readings(authority: str) -> set[str]:
+    """Every host that an authority may name; userinfo does not hide it."""
+    host = _without_port(authority.rpartition("@")[2])
+    found = set()
+    for spelled in {host, unquote(host)}:
+        for form in _ascii_forms(spelled):
+            bare = form.removesuffix(".")
+            found |= {_shortest(bare), _ipv4(bare) or _shortest(bare)}
+    return found
+
+
+def _ascii_forms(host: str) -> set[str]:
+    if host.isascii():
+        return {host.lower()}
+    labels = _DOTS.sub(".", host).split(".")
+    if len(host) > _LONGEST_HOST:
+        return {unicodedata.normalize("NFKC", host).lower()}
+    return {
+        _DOTS.sub(".", unicodedata.normalize("NFKC", host)).casefold(),
+        ".".join(_ascii(label) for label in labels),
+        ".".join(_punycode(label) for label in labels),
+    }
+
+
+def _ascii(label: str) -> str:
+    """The ASCII form of a label; unchanged when it has none."""
+    try:
+        return label.lower() if label.isascii() else label.encode("idna").decode("ascii").lower()
+    except UnicodeError:
+        return label.lower()
+
+
+def _punycode(label: str) -> str:
+    """The ASCII form of a label that keeps letters which the older standard maps, as ß."""
+    label = unicodedata.normalize("NFKC", label).lower()
+    try:
+        return label if label.isascii() else "xn--" + label.encode("punycode").decode("ascii")
+    except UnicodeError:
+        return label
+
+
+def _shortest(host: str) -> str:
+    """An IPv6 address in its shortest form; anything else unchanged."""
+    if not (host.startswith("[") and host.endswith("]")):
+        return host
+    try:
+        return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"
+    except ValueError:
+        return host
+
+
+def _ipv4(host: str) -> str | None:
+    """An IPv4 address written in any way that browsers take: hex, octal, fewer than four numbers."""
+    fields = host.split(".")
+    if len(fields) > 4 or not all(_IPV4_NUMBER.fullmatch(field) and len(field) < 40 for field in fields):
+        return None
+    numbers = []
+    for field in fields:
+        base = 16 if field[:2].lower() == "0x" else 8 if field.startswith("0") and len(field) > 1 else 10
+        try:
+            numbers.append(int(field[2:] or "0", 16) if base == 16 else int(field, base))
+        except ValueError:
+            return None
+    *first, last = numbers
+    if any(number > 255 for number in first) or last >= 256 ** (5 - len(numbers)):
+        return None
+    whole = last + sum(number << (8 * (3 - place)) for place, number in enumerate(first))
+    return str(ipaddress.IPv4Address(whole))

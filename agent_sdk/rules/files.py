@@ -1,0 +1,178 @@
+"""FileView: the only view of a disk that rules have. It follows links and tells kinds; it never opens a file.
+
+Paths are absolute, with forward slashes; a Windows drive is the first folder (`C:\\x` is `/c/x`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, Protocol, TypeAlias
+
+Kind: TypeAlias = Literal["file", "dir"]
+
+MAX_HOPS = 40
+
+
+class FileView(Protocol):
+    """What rules may know of a disk.
+
+    `case_sensitive` says whether the volume keeps `A` and `a` apart, `windows` whether paths are spelled as on Windows.
+    """
+
+    @property
+    def home(self) -> str:
+        """The folder that `~` stands for, spelled as on that system."""
+        ...
+
+    @property
+    def case_sensitive(self) -> bool:
+        """False when `A` and `a` name the same file."""
+        ...
+
+    @property
+    def windows(self) -> bool:
+        """True when backslashes separate and drives have letters."""
+        ...
+
+    def hops(self, path: str) -> tuple[str, ...]:
+        """Where the absolute `path` leads, link by link; the last item is the real path.
+
+        A part that does not exist is kept as it is written, so a dangling link ends in its target. `..` is taken after
+        the link before it was followed. Empty when no link and no `..` lies on the way. Raises OSError when more than
+        `MAX_HOPS` links follow one another.
+        """
+        ...
+
+    def kind(self, path: str) -> Kind | None:
+        """What exists at `path`, links followed; `None` when nothing does."""
+        ...
+
+
+def native_to_slashes(path: str) -> str:
+    """A Windows spelling with forward slashes and the drive as first folder: `C:\\a` becomes `/c/a`."""
+    path = path.replace("\\", "/")
+    if path[1:2] == ":" and path[:1].isascii() and path[:1].isalpha():
+        return f"/{path[0].lower()}/{path[2:].lstrip('/')}"
+    return path
+
+
+def follow(path: str, link_target: Callable[[str], str | None]) -> tuple[str, ...]:
+    """The hops of `path` on a disk whose links `link_target` tells. See `FileView.hops`."""
+    todo = path.split("/")[::-1]
+    done: list[str] = []
+    seen: list[str] = []
+    climbed = False
+    while todo:
+        name = todo.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            climbed = True
+            if done:
+                done.pop()
+            continue
+        done.append(name)
+        target = link_target("/" + "/".join(done))
+        if target is None:
+            continue
+        if len(seen) >= MAX_HOPS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        done.pop()
+        rest = target.split("/")
+        todo += rest[::-1]
+        if target.startswith("/"):
+            done = []
+        seen.append("/" + "/".join([*done, *todo[::-1]]))
+    if not seen and not climbed:
+        return ()
+    return (*seen, "/" + "/".join(done))
+
+
+class OsFiles:
+    """The real disk of this machine.
+
+    `home=None` is the home folder of the user; `platform` is `linux`, `darwin` or `win32`, `None` = this machine;
+    `case_sensitive=None` is what is usual on the platform. Files are never opened: only links and kinds are looked at.
+    """
+
+    def __init__(
+        self, home: str | None = None, case_sensitive: bool | None = None, platform: str | None = None
+    ) -> None:
+        system = platform or sys.platform
+        self.home = home if home is not None else os.path.expanduser("~")
+        self.windows = system == "win32"
+        self.case_sensitive = system not in ("win32", "darwin") if case_sensitive is None else case_sensitive
+
+    def hops(self, path: str) -> tuple[str, ...]:
+        """See `FileView.hops`. A part that may not be looked at counts as no link."""
+        return follow(path, _link_on_disk)
+
+    def kind(self, path: str) -> Kind | None:
+        """See `FileView.kind`. What may not be looked at counts as absent."""
+        try:
+            mode = os.stat(path).st_mode
+        except (OSError, ValueError):
+            return None
+        return "dir" if stat.S_ISDIR(mode) else "file"
+
+
+def _link_on_disk(path: str) -> str | None:
+    try:
+        return os.readlink(path) if stat.S_ISLNK(os.lstat(path).st_mode) else None
+    except (OSError, ValueError):
+        return None
+
+
+class TableFiles:
+    """A disk written down as a table, for tests and dry runs: `links` maps a link to its target.
+
+    Nothing else exists, except the folders on the way to what is named.
+    """
+
+    def __init__(
+        self,
+        links: Mapping[str, str] | None = None,
+        dirs: Iterable[str] = (),
+        files: Iterable[str] = (),
+        *,
+        home: str = "/home/dev",
+        case_sensitive: bool = True,
+        windows: bool = False,
+    ) -> None:
+        self.home = home
+        self.case_sensitive = case_sensitive
+        self.windows = windows
+        self._links = {self._key(link): self._spelled(target) for link, target in (links or {}).items()}
+        self._files = {self._key(path) for path in files}
+        self._dirs = {self._key(path) for path in dirs}
+        for path in [*self._files, *self._dirs, *self._links]:
+            while path := path.rpartition("/")[0]:
+                self._dirs.add(path)
+
+    def _spelled(self, path: str) -> str:
+        return native_to_slashes(path) if self.windows else path
+
+    def _key(self, path: str) -> str:
+        path = self._spelled(path)
+        path = path if len(path) == 1 else path.rstrip("/")
+        return path if self.case_sensitive else path.casefold()
+
+    def hops(self, path: str) -> tuple[str, ...]:
+        """See `FileView.hops`."""
+        if not self._links and "/../" not in path and not path.endswith("/.."):
+            return ()
+        return follow(self._spelled(path), lambda name: self._links.get(self._key(name)))
+
+    def kind(self, path: str) -> Kind | None:
+        """See `FileView.kind`."""
+        try:
+            real = self._key((self.hops(path) or (path,))[-1])
+        except OSError:
+            return None
+        if real in self._files:
+            return "file"
+        return "dir" if real in self._dirs or real == "/" else None

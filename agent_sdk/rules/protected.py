@@ -1,0 +1,92 @@
+"""Protected paths, never auto-approved for writing: what is written there runs, or loosens control, later on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from agent_sdk.rules.spelling import Parts, folded
+
+FOLDERS = {
+    ".git": "git runs the hooks and programs that its folder names",
+    ".vscode": "the editor runs the tasks in it",
+    ".idea": "the editor runs the configurations in it",
+    ".husky": "git runs the hooks in it",
+    ".cargo": "cargo takes compilers and aliases from it",
+    ".devcontainer": "the container it describes is started with its commands",
+    ".yarn": "yarn runs the releases and plugins in it",
+    ".mvn": "maven takes options and extensions from it",
+    ".claude": "it holds the permission settings, hooks and commands of agents",
+}
+
+FOLDER_PAIRS = {
+    (".config", "git"): "git takes hooks and programs from it",
+    (".config", "fish"): "the shell runs the files in it when it starts",
+}
+
+_SHELL = "a shell runs it when it starts"
+_GIT = "git takes programs from it"
+_PACKAGES = "the package manager takes scripts and sources from it"
+_HOOKS = "git hooks run the commands in it"
+_AGENT = "it names the servers and tools that an agent starts"
+_PROGRAM = "the program runs commands from it when it starts"
+
+FILES = {
+    **dict.fromkeys((".gitconfig", ".gitmodules"), _GIT),
+    **dict.fromkeys(
+        (".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"), _SHELL
+    ),
+    **dict.fromkeys((".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc"), _SHELL),
+    **dict.fromkeys((".cshrc", ".tcshrc", ".login", ".logout", ".xprofile", ".xinitrc", ".xsessionrc"), _SHELL),
+    ".envrc": "direnv runs it when the folder is entered",
+    **dict.fromkeys((".npmrc", "bunfig.toml", ".bunfig.toml", ".pnpmfile.cjs"), _PACKAGES),
+    **dict.fromkeys((".mcp.json", ".claude.json"), _AGENT),
+    **dict.fromkeys((".pre-commit-config.yaml", ".pre-commit-config.yml"), _HOOKS),
+    **{
+        f"{dot}lefthook{local}.{kind}": _HOOKS
+        for dot in ("", ".")
+        for local in ("", "-local")
+        for kind in ("yml", "yaml", "toml", "json")
+    },
+    **dict.fromkeys((".ripgreprc", ".curlrc", ".wgetrc", ".vimrc", ".exrc", ".gdbinit", ".lldbinit"), _PROGRAM),
+}
+
+FILE_STARTS = {".yarnrc": _PACKAGES, ".pnp.": _PACKAGES}
+
+
+def protected(readings: Iterable[Parts], settings_dir: str) -> str | None:
+    """Why writing to a path needs a person: the name and the reason, or `None`. Any reading will do."""
+    for reading in readings:
+        names = [plain_name(name) for name in reading]
+        for name in names:
+            why = FOLDERS.get(name)
+            if why is None and name == plain_name(settings_dir):
+                why = FOLDERS[".claude"]
+            if why is not None:
+                return f"{name} is protected: {why}"
+        for pair in pairwise(names):
+            if pair in FOLDER_PAIRS:
+                return f"{'/'.join(pair)} is protected: {FOLDER_PAIRS[pair]}"
+        last = names[-1] if names else ""
+        for start, why in FILE_STARTS.items():
+            if last.startswith(start):
+                return f"{last} is protected: {why}"
+        if last in FILES:
+            return f"{last} is protected: {FILES[last]}"
+    return None
+
+
+def plain_name(name: str) -> str:
+    """A name without what some file systems ignore: case, hidden characters, a stream, dots and blanks at the end.
+
+    A shortened name (`GIT~1`) becomes the protected folder that it may stand for.
+    """
+    if name in FOLDERS:
+        return name
+    plain = folded(name).partition(":")[0].rstrip(". ")
+    stem, tilde, number = plain.partition("~")
+    if tilde and number.isdigit():
+        for folder in FOLDERS:
+            if stem == folder[1:7]:
+                return folder
+    return plain

@@ -1,0 +1,93 @@
+"""Keeps claims alive while their runs wait: for a person, a model, a tool.
+
+One daemon thread for the whole process renews every held claim at a third of its lease. It starts with the first claim
+that grows that old and ends when none is held.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from datetime import timedelta
+from time import monotonic
+
+import anyio
+
+from agent_sdk.sessions.records import Claim
+from agent_sdk.sessions.store import DeferralStore
+
+log = logging.getLogger("agent_sdk.sessions")
+
+LEASE = timedelta(seconds=60)
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """A claim in use. `lost` becomes true when another run took the session."""
+
+    store: DeferralStore
+    claim: Claim
+    lease: timedelta = LEASE
+    lost: bool = False
+    due: float = field(default_factory=monotonic)
+
+
+class Heartbeat:
+    """Renews held claims. Thread-safe; `keep` and `drop` cost next to nothing."""
+
+    def __init__(self) -> None:
+        self._held: set[Held] = set()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def keep(self, store: DeferralStore, claim: Claim, lease: timedelta = LEASE) -> Held:
+        """Renew this claim from now on, until it is dropped or lost."""
+        held = Held(store, claim, lease)
+        held.due = monotonic() + lease.total_seconds() / 3
+        with self._changed:
+            self._held.add(held)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._beat, name="agent_sdk lease", daemon=True)
+                self._thread.start()
+            elif held.due <= min(other.due for other in self._held):
+                self._changed.notify()
+        return held
+
+    def drop(self, held: Held) -> None:
+        """Stop renewing."""
+        with self._changed:
+            self._held.discard(held)
+
+    def _beat(self) -> None:
+        while True:
+            with self._changed:
+                if not self._held:
+                    self._changed.wait(5.0)
+                    if not self._held:
+                        self._thread = None
+                        return
+                pause = min(held.due for held in self._held) - monotonic()
+                if pause > 0:
+                    self._changed.wait(pause)
+                    continue
+                due = [held for held in self._held if held.due <= monotonic()]
+            anyio.run(self._renew, due)
+
+    async def _renew(self, due: list[Held]) -> None:
+        for held in due:
+            try:
+                renewed = await held.store.renew(held.claim, held.lease)
+            except Exception as error:  # the store may be busy or gone for a moment: try again soon
+                log.warning("could not renew the claim on session %s: %s", held.claim.session_id, error)
+                held.due = monotonic() + held.lease.total_seconds() / 12
+                continue
+            if renewed is None:
+                held.lost = True
+                self.drop(held)
+                log.error("the claim on session %s was lost to another run", held.claim.session_id)
+            else:
+                held.due = monotonic() + held.lease.total_seconds() / 3
+
+
+HEARTBEAT = Heartbeat()
