@@ -1,0 +1,281 @@
+"""Finds in a command what the escape table lists: options that a wildcard must not cover."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_sdk.rules.bash_pattern import fold_name
+from agent_sdk.rules.escape_table import PROGRAMS, WRITES_SECOND, Escape, Program
+from agent_sdk.rules.program_text import awk_is_harmless, sed_is_harmless
+from agent_sdk.rules.shell_nodes import Word
+from agent_sdk.rules.wrappers import git_subcommand
+
+_VERSION = re.compile(r"(?<=[A-Za-z])-?[0-9][0-9.]*$")
+_INFORMS = frozenset(["--version", "-V", "-v", "--help", "-h", "-version", "--versions"])
+_NOWHERE = frozenset(["/dev/null", "-", "/dev/stdout"])
+_INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+_REMOTE_HELPER = re.compile(r"[A-Za-z0-9+.\-]+::|[a-z+]+://-")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Words `first` to `last` of a command do more than its rule may have meant; `why` says what."""
+
+    first: int
+    last: int
+    why: str
+
+
+def program_of(name: str) -> tuple[str, Program | None]:
+    """The base name as the table knows it, and its entry."""
+    base = fold_name(name.rpartition("/")[2])
+    if base not in PROGRAMS:
+        base = _VERSION.sub("", base)
+    return base, PROGRAMS.get(base)
+
+
+def escapes(argv: Sequence[str]) -> list[Hit]:
+    """Everything in a command that only a rule which spells it out covers."""
+    base, program = program_of(argv[0]) if argv else ("", None)
+    if program is None:
+        return []
+    if program.interpreter:
+        return list(_interpreter(argv, program))
+    found = list(_rows(argv, program, range(1, len(argv)), base))
+    if program.text:
+        found += _texts(argv, base)
+    if base == "git":
+        found += (
+            Hit(index, index, "a remote helper runs a command")
+            for index, word in enumerate(argv)
+            if _REMOTE_HELPER.match(word)
+        )
+    return found
+
+
+def _rows(argv: Sequence[str], program: Program, span: range, base: str) -> Iterator[Hit]:
+    subcommands = _subcommands(argv, base) if program.subcommands else []
+    values = program.values + "".join(
+        option[1] for row in program.rows for option in row.options if len(option) == 3 and option.endswith(":")
+    )
+    for row in program.rows:
+        for option in row.options:
+            if option == "*":
+                yield Hit(0, len(argv), row.why)
+                continue
+            yield from _one_option(argv, program, row, option, span, subcommands, values)
+
+
+def _one_option(
+    argv: Sequence[str],
+    program: Program,
+    row: Escape,
+    option: str,
+    span: range,
+    subcommands: list[int],
+    values: str,
+) -> Iterator[Hit]:
+    """Where one option of one row occurs."""
+    rest = option.endswith("…")
+    takes = option.endswith(":")
+    name = option.rstrip(":…")
+    owner, colon, inner = name.partition(":")
+    if colon:
+        if not any(argv[index] == owner for index in subcommands):
+            return
+        name = inner
+    for index in span:
+        word = argv[index]
+        where = _matches(word, name, program, values, bundled=index == 1 and word[:1] not in ("-", ""))
+        if where is None and not name.startswith(("-", "+")) and not name.endswith("="):
+            expected = [at + 1 for at in subcommands] if colon else subcommands
+            where = "" if word == name and (index in expected or not program.subcommands) else None
+        if where is None or (name == "-p" and _plugin_off(argv, index, where)):
+            continue
+        value = where or (argv[index + 1] if takes and index + 1 < len(argv) else "")
+        if row.writes and value in _NOWHERE:
+            continue
+        last = len(argv) if rest else index + (1 if takes and not where else 0)
+        yield Hit(index, last, row.why)
+
+
+def _plugin_off(argv: Sequence[str], index: int, value: str) -> bool:
+    """`pytest -p no:name` switches a plugin off."""
+    following = argv[index + 1] if index + 1 < len(argv) else ""
+    return program_of(argv[0])[0] in ("pytest", "py.test") and (value or following).startswith("no:")
+
+
+def _matches(word: str, name: str, program: Program, values: str, *, bundled: bool) -> str | None:
+    """The value glued to an option (empty when there is none) if `word` is that option, else None."""
+    if name.startswith("--"):
+        return _long(word, name, program)
+    if name == "+":
+        return "" if word.startswith("+") else None
+    if name.endswith("="):
+        return word[len(name) :] if word.startswith(name) else None
+    if program.bundle and len(name) == 2 and bundled:
+        return "" if name[1] in word else None
+    if not name.startswith("-") or not word.startswith("-"):
+        return None
+    if len(name) > 2 or program.dashwords:
+        typed, equals, value = word.partition("=")
+        if typed == name or (program.dashwords and typed == "-" + name):
+            return value if equals else ""
+        if len(name) == 2 and name[1] in program.glued and word.startswith(name):
+            return word[2:]
+        return None
+    if word.startswith("--"):
+        return None
+    for at, letter in enumerate(word[1:], 1):
+        if letter == name[1]:
+            return word[at + 1 :]
+        if letter in values:
+            return None
+    return None
+
+
+def _long(word: str, name: str, program: Program) -> str | None:
+    """A long option; any beginning of it counts."""
+    if not word.startswith("--") or len(word) < 3:
+        return None
+    typed, equals, value = word.partition("=")
+    if not name.startswith(typed) or (typed in program.safe and typed != name):
+        return None
+    return value if equals else ""
+
+
+def _subcommands(argv: Sequence[str], base: str) -> list[int]:
+    """Where the sub-command may stand: the first operand, and the next one if the first may be an option's value."""
+    if base == "git":
+        at = git_subcommand(argv)
+        return [at] if at < len(argv) else []
+    found: list[int] = []
+    for index in range(1, len(argv)):
+        if argv[index].startswith(("-", "+")):
+            continue
+        found.append(index)
+        before = argv[index - 1]
+        if not (before.startswith("-") and "=" not in before and index > 1):
+            break
+    return found
+
+
+def _interpreter(argv: Sequence[str], program: Program) -> Iterator[Hit]:
+    """Options up to the script; those behind it belong to the script."""
+    values = program.values + "".join(
+        option[1] for row in program.rows for option in row.options if len(option) == 3 and option.endswith(":")
+    )
+    index, script = 1, -1
+    while index < len(argv):
+        word = argv[index]
+        if not word.startswith(("-", "+")) or word in _INPUT:
+            script = index
+            break
+        if word.startswith("-m") and program is PROGRAMS["python"]:
+            script = index + (1 if word == "-m" else 0)
+            yield from _module(argv, script, word)
+            break
+        letters = "" if word.startswith("--") else word[1:]
+        takes = next((at for at, letter in enumerate(letters) if letter in values), -1)
+        index += 2 if takes >= 0 and takes == len(letters) - 1 else 1
+    end = min(index, len(argv))
+    found = [*_rows(argv, program, range(1, end), ""), *_words_before_script(argv, program, script)]
+    yield from found
+    if (script < 0 and not found and _INFORMS.isdisjoint(argv[1:])) or (script >= 0 and argv[script] in _INPUT):
+        yield Hit(0, len(argv), "without a script it runs what it reads")
+
+
+def _words_before_script(argv: Sequence[str], program: Program, script: int) -> Iterator[Hit]:
+    """Sub-commands of interpreters that have some (`deno eval`)."""
+    for row in program.rows:
+        for option in row.options:
+            if not option.startswith(("-", "+")) and 0 <= script < len(argv) and argv[script] == option.rstrip("…:"):
+                yield Hit(script, len(argv), row.why)
+
+
+def _module(argv: Sequence[str], at: int, word: str) -> Iterator[Hit]:
+    """`python -m pytest …` is judged as pytest."""
+    name = argv[at] if word == "-m" and at < len(argv) else word[2:]
+    if name in PROGRAMS and not PROGRAMS[name].interpreter:
+        for hit in escapes([name, *argv[at + 1 :]]):
+            yield Hit(hit.first + at, min(hit.last + at, len(argv)), hit.why)
+
+
+def _texts(argv: Sequence[str], base: str) -> Iterator[Hit]:
+    """The sed scripts and awk programs among the operands."""
+    sed = base.endswith("sed")
+    harmless = sed_is_harmless if sed else awk_is_harmless
+    for index in text_operands(argv, sed=sed):
+        word = argv[index]
+        if word.startswith("-"):
+            name, equals, value = word.partition("=")
+            word = value if equals and name.startswith("--") else word[word.index("e") + 1 :]
+        if not harmless(word):
+            yield Hit(index, index, "the program in it may run commands or write files")
+
+
+def text_operands(argv: Sequence[str], *, sed: bool) -> list[int]:
+    """The indexes of the words that hold program text."""
+    given: list[int] = []
+    first = -1
+    values = "efl" if sed else "vFefiIlEW"
+    long_text = "--expression" if sed else "--source"
+    index = 1
+    while index < len(argv):
+        word = argv[index]
+        if word == "--":
+            first = index + 1 if first < 0 else first
+            break
+        if word.startswith("--") and len(word) > 2:
+            name, equals, _ = word.partition("=")
+            is_text = long_text.startswith(name) and len(name) > 3
+            if is_text:
+                given.append(index if equals else index + 1)
+            takes = name in (
+                "--file",
+                "--line-length",
+                "--assign",
+                "--field-separator",
+                "--include",
+                "--load",
+                "--exec",
+            )
+            index += 2 if (is_text or takes) and not equals else 1
+        elif word.startswith("-") and len(word) > 1:
+            letters = word[1:]
+            at = next((at for at, letter in enumerate(letters) if letter in values or (sed and letter in "is")), -1)
+            last = at == len(letters) - 1
+            if at >= 0 and letters[at] == "e":
+                given.append(index + 1 if last else index)
+            index += 2 if at >= 0 and last and letters[at] in values else 1
+        else:
+            first = index if first < 0 else first
+            index += 1
+    scripts = given or ([first] if first >= 0 else [])
+    return [index for index in scripts if index < len(argv)]
+
+
+def glob_asks(words: Sequence[Word]) -> bool:
+    """True when an unquoted glob may expand to something that the escape table lists."""
+    base, program = program_of(words[0].text)
+    seconds = base in WRITES_SECOND
+    for index, word in enumerate(words):
+        if word.glob < 0:
+            continue
+        if index == 0:
+            return True
+        if program is None and not seconds:
+            continue
+        head = word.text[: word.glob]
+        if seconds or not head or head.startswith(("-", "+")) or "=" in head:
+            return True
+        if program is None:
+            continue
+        if program.text and index in text_operands([each.text for each in words], sed=base.endswith("sed")):
+            return True
+        first_operand = all(each.text.startswith("-") for each in words[1:index])
+        if first_operand and (program.subcommands or program.bundle):
+            return True
+    return False
