@@ -1,1 +1,226 @@
-"""Does a Bash rule cover a command? A deliberately simple reading: plain commands for allow, every word for deny."""
+"""Does a Bash rule cover a command? The rules of one behaviour, compiled; the door to the shell part of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, compile_bash, marked
+from agent_sdk.rules.deny_readings import raw_line
+from agent_sdk.rules.escape_table import NAMED_ONLY, RUNS_TEXT
+from agent_sdk.rules.escapes import escapes, glob_asks, program_of
+from agent_sdk.rules.file_operands import FILES
+from agent_sdk.rules.free_words import expands_subscript, free_words
+from agent_sdk.rules.rule import Rule
+from agent_sdk.rules.shell_nodes import Redirect, SimpleCommand, Word
+from agent_sdk.rules.shell_places import Places
+from agent_sdk.rules.shell_view import NULL, READS, WRITES, ShellView, duplicates
+from agent_sdk.rules.work_tree import same_work_tree
+from agent_sdk.rules.wrappers import WRAPPERS, unwrap
+
+SAFE_VARIABLES = frozenset(["NODE_ENV", "LANG", "LC_ALL", "TZ", "NO_COLOR", "FORCE_COLOR", "CI"])
+_MAX_WRAPPERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """One way to read a command for allow: as it is, without safe assignments, or behind a stripped wrapper."""
+
+    words: tuple[Word, ...]
+    assigns: tuple[Word, ...]
+    line: str
+    behind_xargs: bool = False
+
+
+class BashRules:
+    """The Bash rules of one behaviour that name a command."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._named: dict[str, list[tuple[BashPattern, Rule]]] = {}
+        self._open: list[tuple[BashPattern, Rule]] = []
+        self._raw: list[tuple[BashPattern, Rule]] = []
+        self._count = 0
+        for rule in rules:
+            wide = rule.behavior != "allow"
+            pattern = compile_bash(rule.specifier or "", wide=wide)
+            if pattern is None:
+                continue
+            self._count += 1
+            if pattern.operators and wide:
+                self._raw.append((pattern, rule))
+            head = pattern.pieces[0]
+            name = head.partition(SEPARATOR)[0]
+            if name and not name.startswith(ASSIGNED) and (SEPARATOR in head or len(pattern.pieces) == 1):
+                self._named.setdefault(name, []).append((pattern, rule))
+            else:
+                self._open.append((pattern, rule))
+
+    def __bool__(self) -> bool:
+        return self._count > 0
+
+    def _near(self, line: str) -> Iterator[tuple[BashPattern, Rule]]:
+        yield from self._named.get(line.partition(SEPARATOR)[0], ())
+        yield from self._open
+
+    def any_reading(self, view: ShellView) -> Rule | None:
+        """The rule that covers any reading of the command: for deny and ask."""
+        if not self._count:
+            return None
+        for line in view.denials.lines:
+            for pattern, rule in self._near(line):
+                if pattern.covers(line, across=True):
+                    return rule
+        if self._raw:
+            line = raw_line(view.command)
+            return next((rule for pattern, rule in self._raw if pattern.covers(line, across=True)), None)
+        return None
+
+    def covering(self, view: ShellView, paths: Places) -> tuple[Rule, ...] | None:
+        """The rules that together cover every part of the command, or None: for allow.
+
+        `paths` says which path rules cover a redirection's target or what a program writes.
+        """
+        if not self._count or not view.reading.plain:
+            return None
+        used: list[Rule] = []
+        for index, command in enumerate(view.reading.script.commands):
+            if command.words or command.assigns:
+                rule = self._covered(view, index, command, paths)
+                if rule is None:
+                    return None
+                used.append(rule)
+            for redirect in command.redirects:
+                if not _redirect_free(redirect):
+                    found = paths.redirect(view, view.where(index), redirect)
+                    if found is None:
+                        return None
+                    used += found
+        return tuple(dict.fromkeys(used)) if used else None
+
+    def _covered(self, view: ShellView, index: int, command: SimpleCommand, paths: Places) -> Rule | None:
+        for candidate in _candidates(command):
+            for pattern, rule in self._near(candidate.line):
+                if not pattern.covers(candidate.line, across=False):
+                    continue
+                if pattern.exact and candidate.behind_xargs:
+                    continue
+                if _name_holds(view, index, candidate, rule) and (
+                    pattern.exact or _wildcard_holds(view, index, candidate, pattern, paths)
+                ):
+                    return rule
+        return None
+
+
+def _redirect_free(redirect: Redirect) -> bool:
+    """True for what needs no rule: descriptors, `/dev/null`, texts given in the command itself."""
+    if redirect.op in WRITES or redirect.op in READS:
+        return duplicates(redirect) or (redirect.target.text == NULL and redirect.target.static)
+    return redirect.op in ("<<", "<<-", "<<<") or duplicates(redirect)
+
+
+def _candidates(command: SimpleCommand) -> Iterator[_Candidate]:
+    """The ways to read a command, the written one first."""
+    if command.assigns:
+        yield _candidate(command.words, command.assigns)
+        if not all(_safe_assignment(word) for word in command.assigns):
+            return
+    if not command.words:
+        return
+    candidate = _candidate(command.words, ())
+    for _ in range(_MAX_WRAPPERS):
+        yield candidate
+        inner = _stripped(candidate)
+        if inner is None:
+            return
+        candidate = inner
+
+
+def _candidate(words: tuple[Word, ...], assigns: tuple[Word, ...], *, behind_xargs: bool = False) -> _Candidate:
+    free = free_words(words)
+    texts = [word.text if number in free else marked(word) for number, word in enumerate(words)]
+    line = SEPARATOR.join([*(ASSIGNED + marked(word) for word in assigns), *texts])
+    return _Candidate(words, assigns, line, behind_xargs)
+
+
+def _safe_assignment(word: Word) -> bool:
+    return word.static and word.text.partition("=")[0] in SAFE_VARIABLES
+
+
+def _stripped(candidate: _Candidate) -> _Candidate | None:
+    """What stands behind a wrapper that allow rules look through, or None."""
+    words = candidate.words
+    name = words[0].text
+    texts = [word.text for word in words]
+    if name == "xargs":
+        if len(words) < 2 or words[1].text.startswith("-") or not _fit_behind_xargs(words[1].text):
+            return None
+        return _candidate(words[1:], (), behind_xargs=True)
+    wrapper = WRAPPERS.get(name)
+    if wrapper is None or not wrapper.stripped:
+        return None
+    if name == "command" and len(texts) > 1 and texts[1].startswith("-") and set(texts[1]) & {"v", "V"}:
+        return None
+    found = unwrap(wrapper, texts)
+    if not found.known or not found.starts or not all(word.static for word in words[: found.starts[0]]):
+        return None
+    if name == "timeout" and texts[found.starts[0] - 1].strip("0123456789.smhd"):
+        return None
+    return _candidate(words[found.starts[0] :], (), behind_xargs=candidate.behind_xargs)
+
+
+def _fit_behind_xargs(name: str) -> bool:
+    """True for programs that no appended word turns into something else."""
+    base, program = program_of(name)
+    known = FILES.get(base)
+    writes = known is not None and known.shape != "read"
+    return not (program or writes or base in WRAPPERS or base in NAMED_ONLY or base in RUNS_TEXT or base == "cd")
+
+
+def _name_holds(view: ShellView, index: int, candidate: _Candidate, rule: Rule) -> bool:
+    """What holds for exact rules as well: a relative program is the author's, git is not led elsewhere."""
+    if not candidate.words:
+        return True
+    name = candidate.words[0]
+    where = view.where(index)
+    if "/" in name.text and not name.text.startswith(("/", "~")):
+        return not where.moved and view.is_here(rule.source.root)
+    if name.text == "git" and where.moved:
+        return same_work_tree(view)
+    return True
+
+
+def _wildcard_holds(view: ShellView, index: int, candidate: _Candidate, pattern: BashPattern, paths: Places) -> bool:
+    """What a wildcard must not cover, looking through wrappers that the rule spells out."""
+    words = candidate.words
+    spelled = pattern.spelled - sum(1 for piece in pattern.first_words(pattern.spelled) if piece.startswith(ASSIGNED))
+    if not words:
+        return False
+    for _ in range(_MAX_WRAPPERS):
+        name = words[0].text
+        texts = [word.text for word in words]
+        if not _builtin_holds(name, texts, spelled) or glob_asks(words) or expands_subscript(words):
+            return False
+        if any(hit.last >= spelled for hit in escapes(texts)):
+            return False
+        if not paths.operands(view, view.where(index), words, spelled, pattern):
+            return False
+        wrapper = WRAPPERS.get(program_of(name)[0])
+        if wrapper is None or (name == "command" and texts[1:2] in (["-v"], ["-V"])):
+            return True
+        found = unwrap(wrapper, texts)
+        if found.strings or (wrapper.joined and len(texts) > 1):
+            return False
+        if not found.starts:
+            return True
+        start = found.starts[0]
+        if spelled <= start or (name == "xargs" and not _fit_behind_xargs(texts[start])):
+            return False
+        words, spelled = words[start:], spelled - start
+    return False
+
+
+def _builtin_holds(name: str, texts: Sequence[str], spelled: int) -> bool:
+    """Builtins that change later commands are covered only by their name, those that run a text only with the text."""
+    if name in RUNS_TEXT and len(texts) > 1:
+        return spelled >= 2 and name not in ("eval", "trap", "coproc")
+    return name not in NAMED_ONLY or spelled >= 1

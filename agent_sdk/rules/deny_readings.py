@@ -53,6 +53,13 @@ class Argv:
         """True when a word is only known at run time."""
         return any(not _is_ifs(self.origins[index], mark) for mark in self.origins[index].marks)
 
+    def origin(self, index: int) -> Word:
+        """The word of the command line behind a word; words that were cut or expanded stand for themselves."""
+        origin, text = self.origins[index], self.words[index]
+        if origin.brace or any(_is_ifs(origin, mark) for mark in origin.marks):
+            return Word(text)
+        return origin if origin.marks or origin.text == text else Word(text)
+
     @property
     def any_hidden(self) -> bool:
         """True when any word is only known at run time."""

@@ -116,6 +116,11 @@ QUIET = frozenset(
 REMOVERS = frozenset(name for name, program in FILES.items() if program.shape == "remove")
 
 
+_FIND_WIDE = frozenset(
+    ["-delete", "-depth", "-mindepth", "-maxdepth", "-xdev", "-mount", "-print", "-print0", "-L", "-P", "-H", "-type"]
+)
+
+
 def file_uses(argv: Sequence[str]) -> list[FileUse]:
     """The files that a command reads, writes or removes, as far as the table knows the program."""
     if not argv:
@@ -233,8 +238,8 @@ def _dd(argv: Sequence[str]) -> Iterator[FileUse]:
 
 
 def _find(argv: Sequence[str]) -> Iterator[FileUse]:
-    """The places that `find` begins at are removed with `-delete`; files that it prints to are written."""
-    deletes = "-delete" in argv
+    """The places that `find -delete` begins at, when no test narrows it; files that it prints to are written."""
+    deletes = "-delete" in argv and not any(word.startswith("-") and word not in _FIND_WIDE for word in argv[1:])
     for index in range(1, len(argv)):
         word = argv[index]
         if word.startswith(("-", "(", "!")) and word not in ("-L", "-P", "-H"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent_sdk.calls import ToolFacts
+from agent_sdk.rules.bash import BashRules
 from agent_sdk.rules.domains import domain_covers
 from agent_sdk.rules.facts import known_facts as known_facts
 from agent_sdk.rules.files import FileView
@@ -18,6 +19,8 @@ from agent_sdk.rules.names import name_covers, names_to_try
 from agent_sdk.rules.paths import Ground, PathRules
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS, Rule, RuleBehavior
+from agent_sdk.rules.shell_places import Places
+from agent_sdk.rules.shell_view import Glob, ShellView
 from agent_sdk.rules.spelling import Spelled, spell
 from agent_sdk.values import Json, JsonObject
 
@@ -67,6 +70,11 @@ class Reading:
         return value if self.tool == "Bash" and isinstance(value, str) else None
 
     @cached_property
+    def shell(self) -> ShellView | None:
+        """What the command of a Bash call would run, read and write."""
+        return None if self.command is None else ShellView(self.command, self.ground, self.place.settings_dir)
+
+    @cached_property
     def writes(self) -> tuple[Spelled, ...]:
         """The paths that the tool writes."""
         return self._paths(self.facts.writes) if self.facts.writes is not None else ()
@@ -100,6 +108,8 @@ class Reading:
     @cached_property
     def odd(self) -> str | None:
         """Why no rule and no mode may approve the call: what it names cannot be told for certain."""
+        if self.shell is not None:
+            return self.shell.odd
         paths = (*self.writes, *self.reads)
         wanted = self.facts.writes or self.facts.reads
         if wanted is not None and not paths:
@@ -109,6 +119,8 @@ class Reading:
     @cached_property
     def protected(self) -> str | None:
         """Why a person must agree to what the call writes: the protected name and the reason."""
+        if self.shell is not None:
+            return self.shell.protected
         for path in self.writes:
             why = protected(path.readings, self.place.settings_dir)
             if why is not None:
@@ -126,7 +138,7 @@ class Reading:
     @cached_property
     def critical_removal(self) -> str | None:
         """Why the call is never approved without a person: it removes the root, home or a working directory."""
-        return None
+        return self.shell.critical_removal if self.shell is not None else None
 
 
 def _literal_folder(pattern: str) -> str:
@@ -169,7 +181,15 @@ class Rulebook:
         removes a critical one."""
         if reading.odd or reading.refused or reading.protected or reading.critical_removal:
             return None
+        if reading.shell is not None and self._may_be_denied(reading.shell):
+            return None
         return self._allow.every_reading(reading)
+
+    def _may_be_denied(self, shell: ShellView) -> bool:
+        """True when a deny or ask rule may cover what can only be seen at run time."""
+        if self._deny.bash and (shell.denials.unseen or shell.denials.nameless):
+            return True
+        return any(book.may_meet(glob, shell.ground) for glob in shell.globs for book in (self._deny, self._ask))
 
 
 class _Book:
@@ -182,6 +202,7 @@ class _Book:
         self._domains: list[Rule] = []
         self._special: dict[str, list[Rule]] = {}
         paths: dict[str, list[Rule]] = {}
+        bash: list[Rule] = []
         for rule in rules:
             if rule.behavior != behavior:
                 continue
@@ -190,6 +211,8 @@ class _Book:
                 self._whole.setdefault(rule.tool, rule) if plain else self._globs.append(rule)
             elif rule.tool == "WebFetch" and rule.specifier.startswith("domain:"):
                 self._domains.append(rule)
+            elif rule.tool == "Bash":
+                bash.append(rule)
             elif rule.tool in PATH_RULES:
                 paths.setdefault("Read" if rule.tool == "Read" else "Edit", []).append(rule)
             else:
@@ -198,12 +221,26 @@ class _Book:
                 self._special.setdefault(rule.tool, []).append(rule)
         self._edit = PathRules(paths.get("Edit", ()))
         self._read = PathRules(paths.get("Read", ()))
+        self.bash = BashRules(bash)
+        self._places = Places(self._edit, self._read, *self._every_path_rules())
+
+    def _every_path_rules(self) -> tuple[Rule | None, Rule | None]:
+        """The bare rules that cover every path, for writing and for reading."""
+        edit = self._whole.get("Edit") or self._whole.get("Write")
+        return edit, self._whole.get("Read") or edit
+
+    def may_meet(self, glob: Glob, ground: Ground) -> bool:
+        """True when a path rule may cover something that a glob expands to."""
+        books = (self._edit, self._read) if self.behavior == "deny" and glob.writes else (self._edit,)
+        return any(book.could_cover(glob.names, ground) for book in (books if glob.writes else (self._read,)))
 
     def any_reading(self, reading: Reading) -> Found | None:
         """The rule that covers any reading of the call."""
         rule = self._by_name(reading)
         if rule is not None:
             return Found(rule, (rule,), f"{rule.text} covers the tool")
+        if reading.shell is not None and (rule := self.bash.any_reading(reading.shell)) is not None:
+            return Found(rule, (rule,), f"{rule.text} covers a part of the command")
         return self._any_path(reading) or self._any_special(reading)
 
     def every_reading(self, reading: Reading) -> Found | None:
@@ -211,6 +248,10 @@ class _Book:
         rule = self._by_name(reading)
         if rule is not None:
             return Found(rule, (rule,), f"{rule.text} covers the tool")
+        if reading.shell is not None:
+            rules = self.bash.covering(reading.shell, self._places)
+            because = "each part of the command is covered by " + " and ".join(rule.text for rule in rules or ())
+            return Found(rules[0], rules, because) if rules else None
         if reading.writes or reading.reads:
             return self._every_path(reading)
         for rule in (*self._domains, *self._special.get(reading.tool, ())) if self._may_special(reading) else ():
@@ -237,7 +278,10 @@ class _Book:
 
     def _any_path(self, reading: Reading) -> Found | None:
         books = (self._edit, self._read) if self.behavior == "deny" else (self._edit,)
-        for paths, among in ((reading.writes, books), (reading.reads, (self._read,))):
+        writes, reads = reading.writes, reading.reads
+        if reading.shell is not None and (self._edit or self._read):
+            writes, reads = reading.shell.writes, reading.shell.reads
+        for paths, among in ((writes, books), (reads, (self._read,))):
             for path in paths:
                 for book in among:
                     rule = book.any_reading(path, reading.ground)

@@ -72,6 +72,45 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
     return all(segment is None for segment in pattern[at:])
 
 
+def may_be_same(glob: str, name: str) -> bool:
+    """True when the shell glob may expand to `name`: wildcards do not stand for a dot at the start."""
+    if not any(char in glob for char in "*?[{"):
+        return folded(glob) == folded(name)
+    if name.startswith(".") and not glob.startswith((".", "{")):
+        return False
+    return "{" in glob or matches(fold(tokens(glob), folded), folded(name))
+
+
+def could_meet(pattern: Segments, names: Sequence[str]) -> bool:
+    """True when `pattern` may fit something that the shell glob `names` expands to. It rather says so than not."""
+    reached = {0}
+    for name in names:
+        following: set[int] = set()
+        for at in _past_deep(pattern, reached):
+            if at >= len(pattern):
+                continue
+            segment = pattern[at]
+            if segment is None:
+                following.add(at)
+            elif segment.text is not None:
+                if may_be_same(name, segment.text):
+                    following.add(at + 1)
+            elif any(char in name for char in "*?[{") or segment.fits(name):
+                following.add(at + 1)
+        reached = following
+    return len(pattern) in _past_deep(pattern, reached)
+
+
+def _past_deep(pattern: Segments, places: set[int]) -> set[int]:
+    """`places`, and those behind each `DEEP` that stands there: it may stand for nothing."""
+    found = set(places)
+    for at in sorted(places):
+        while at < len(pattern) and pattern[at] is None:
+            at += 1
+            found.add(at)
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathPattern:
     """The pattern of one rule. `segments` lie below the anchor; `folder`: written with a slash at the end.
@@ -279,6 +318,16 @@ class PathRules:
             if all(pattern_covers(pattern, reading, ground) for reading in path.readings):
                 return pattern.rule
         return None
+
+    def could_cover(self, names: Parts, ground: Ground) -> bool:
+        """True when a deny or ask rule may cover something that the shell glob `names` expands to."""
+        return any(
+            len(names) >= len(base)
+            and all(may_be_same(name, each) for name, each in zip(names, base, strict=False))
+            and could_meet(pattern.segments, names[len(base) :])
+            for pattern in self._patterns
+            for base in ground.bases(pattern)
+        )
 
     def _near(self, readings: Sequence[Parts]) -> list[int]:
         """The rules that may cover one of the readings."""

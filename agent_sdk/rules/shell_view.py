@@ -1,0 +1,282 @@
+"""One command line as the rules see it at one place: what it would run, read, write and remove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from agent_sdk.rules.deny_readings import Argv, DenyReadings, deny_readings
+from agent_sdk.rules.escapes import program_of
+from agent_sdk.rules.file_operands import REMOVERS, FileUse, file_uses
+from agent_sdk.rules.files import FileView
+from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.protected import protected
+from agent_sdk.rules.shell import read_command
+from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word
+from agent_sdk.rules.spelling import Parts, Spelled, joined, parts, spell
+
+WRITES = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
+READS = frozenset(["<", "<>"])
+NULL = "/dev/null"
+_NETWORK = ("/dev/tcp/", "/dev/udp/")
+_HOME = frozenset(["$HOME", "${HOME}"])
+_HERE = frozenset(["$PWD", "${PWD}"])
+_MAX_FOLDERS = 12
+_ALL_OF = frozenset(["/*", "/", "/.", "/.*", "/**", "/*/", "/{*,.*}", "/{.*,*}"])
+
+
+@lru_cache(maxsize=1024)
+def _denials(command: str) -> DenyReadings:
+    return deny_readings(read_command(command))
+
+
+def denials(command: str) -> DenyReadings:
+    """All readings for deny rules; cached for texts within the limits."""
+    return _denials(command) if len(command) <= 10_000 else deny_readings(read_command(command))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a command runs: every directory that it may be, and whether a `cd` to elsewhere stands before it."""
+
+    folders: tuple[str, ...]
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A file operand with an unquoted glob: absolute names that may hold wildcards."""
+
+    names: Parts
+    writes: bool
+
+
+class ShellView:
+    """A command line at a place. Everything is worked out when it is first asked for, and once. Never raises."""
+
+    def __init__(self, command: str, ground: Ground, settings_dir: str) -> None:
+        self.command = command
+        self.ground = ground
+        self.settings_dir = settings_dir
+
+    @property
+    def files(self) -> FileView:
+        """The disk."""
+        return self.ground.files
+
+    @cached_property
+    def reading(self) -> ShellReading:
+        """Both readings of the command."""
+        return read_command(self.command)
+
+    @cached_property
+    def denials(self) -> DenyReadings:
+        """What deny and ask rules are held against."""
+        return denials(self.command)
+
+    @cached_property
+    def odd(self) -> str | None:
+        """Why no rule approves it, not even the whole tool: it is not understood, or writes who knows where."""
+        problem = self.reading.not_understood
+        if problem is not None:
+            return f"the command is not understood: {problem}"
+        for redirect in self._redirects:
+            if redirect.op in WRITES and not duplicates(redirect) and not redirect.target.static:
+                return "the target of a redirection is only known at run time"
+        return None
+
+    @property
+    def _commands(self) -> Iterator[SimpleCommand]:
+        yield from self.reading.script.commands
+        yield from self.reading.loose.commands
+
+    @cached_property
+    def _redirects(self) -> tuple[Redirect, ...]:
+        return tuple(redirect for command in self._commands for redirect in command.redirects)
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """Every directory that some part of the command may run in, the working directory first."""
+        found = [self.ground.cwd]
+        for argv in self.denials.argvs:
+            if argv.words[0] not in ("cd", "pushd"):
+                continue
+            for use in file_uses(argv.words):
+                text = path_text(argv.origin(use.index), 0)
+                if text is not None:
+                    found += [_resolved(text, folder, self.files) for folder in found[:_MAX_FOLDERS]]
+        return tuple(dict.fromkeys(found))[:_MAX_FOLDERS]
+
+    def is_here(self, folder: str) -> bool:
+        """True when `folder` is the working directory."""
+        return parts(folder) == parts(self.ground.cwd)
+
+    @cached_property
+    def _moves(self) -> bool:
+        return any(
+            command.words and command.words[0].text in ("cd", "pushd", "popd")
+            for command in self.reading.script.commands
+        )
+
+    def where(self, index: int) -> Where:
+        """Where the command at `index` of a plain script runs."""
+        if not self._moves:
+            return Where((self.ground.cwd,), False)
+        folders, moved = [self.ground.cwd], False
+        for command in self.reading.script.commands[:index]:
+            name = command.words[0].text if command.words else ""
+            if name in ("cd", "pushd", "popd"):
+                target = cd_target(command)
+                text = path_text(target, 0) if target is not None else None
+                if text is None:
+                    moved = True
+                    continue
+                found = [_resolved(text, folder, self.files) for folder in folders]
+                moved = moved or not all(self.is_here(folder) for folder in found)
+                folders += found
+        return Where(tuple(dict.fromkeys(folders))[:_MAX_FOLDERS], moved)
+
+    def spelled(self, text: str, folders: Sequence[str]) -> tuple[Spelled, ...]:
+        """A path in every directory that it may be taken from."""
+        if text.startswith(("/", "~")):
+            folders = folders[:1]
+        return tuple(spell(text, folder, self.files) for folder in folders)
+
+    @cached_property
+    def writes(self) -> tuple[Spelled, ...]:
+        """The files that the command may write or remove, redirections included."""
+        return self._touched(("write", "remove"), WRITES)
+
+    @cached_property
+    def reads(self) -> tuple[Spelled, ...]:
+        """The files that the command may read."""
+        return self._touched(("read",), READS)
+
+    def _touched(self, uses: tuple[str, ...], operators: frozenset[str]) -> tuple[Spelled, ...]:
+        texts: list[str] = []
+        for argv, use in self._uses:
+            if use.use in uses:
+                texts += self._texts(argv, use)
+        for redirect in self._redirects:
+            if redirect.op in operators and not duplicates(redirect):
+                text = path_text(redirect.target, 0)
+                if text is not None and text != NULL:
+                    texts.append(text)
+        return tuple(path for text in dict.fromkeys(texts) for path in self.spelled(text, self.folders))
+
+    @cached_property
+    def _uses(self) -> tuple[tuple[Argv, FileUse], ...]:
+        return tuple((argv, use) for argv in self.denials.argvs for use in file_uses(argv.words))
+
+    def _texts(self, argv: Argv, use: FileUse) -> list[str]:
+        """The path of a use as text; with the name of what is copied there."""
+        text = path_text(argv.origin(use.index), use.offset)
+        if not text:
+            return []
+        if use.into < 0:
+            return [text]
+        name = argv.words[use.into].rstrip("/").rpartition("/")[2]
+        return [f"{text.rstrip('/')}/{name}"] if name else []
+
+    @cached_property
+    def globs(self) -> tuple[Glob, ...]:
+        """The file operands that hold a glob."""
+        found: list[Glob] = []
+        for argv, use in self._uses:
+            word = argv.origin(use.index)
+            if (word.glob >= 0 or word.brace) and use.use != "enter":
+                text = path_text(word, use.offset) or ""
+                names = (parts(_resolved(text, folder, self.files)) for folder in self.folders)
+                found += (Glob(each, use.use != "read") for each in names)
+        return tuple(found)
+
+    @cached_property
+    def protected(self) -> str | None:
+        """Why a person must agree to where output is redirected."""
+        for redirect in self._redirects:
+            if redirect.op not in WRITES or duplicates(redirect):
+                continue
+            text = path_text(redirect.target, 0)
+            if text is None or text == NULL:
+                continue
+            for path in self.spelled(text, self.folders):
+                why = protected(path.readings, self.settings_dir)
+                if why is not None:
+                    return why
+        return None
+
+    @cached_property
+    def critical_removal(self) -> str | None:
+        """Why a person must agree to what the command removes: the root, its children, home, a working directory."""
+        for argv, use in self._uses:
+            name = program_of(argv.words[0])[0]
+            if use.use != "remove" or (name not in REMOVERS and name not in ("find", "mv")):
+                continue
+            word = argv.origin(use.index)
+            if word.marks and word.marks[0].start == 0 and word.text[word.marks[0].end :] in _ALL_OF:
+                return f"{word.text} removes everything at the root when the variable is empty"
+            text = path_text(word, use.offset)
+            if text is None:
+                continue
+            for path in self.spelled(text, self.folders):
+                for reading in path.readings or (parts(path.absolute),):
+                    if self._critical(reading):
+                        return f"it removes {joined(reading)}"
+        return None
+
+    def _critical(self, reading: Parts) -> bool:
+        """True for a path that nobody wants to lose; `folder/*` is the folder, save for the working directory's own."""
+        emptied = len(reading) > 0 and set(reading[-1]) <= set("*.?") and "*" in reading[-1]
+        folder = reading[:-1] if emptied else reading
+        if len(folder) < 2 and not (emptied and folder == ("tmp",)):
+            return True
+        here = self.ground.spellings(self.ground.cwd)
+        if folder in self.ground.spellings(self.files.home) or (not emptied and folder in self.ground.working):
+            return True
+        return any(base[: len(folder)] == folder and (not emptied or base != folder) for base in here)
+
+
+def path_text(word: Word, offset: int) -> str | None:
+    """The path that a word says, as `spell` takes it; None when it is only known at run time.
+
+    A leading `$HOME` is `~`, a leading `$PWD` is `.`; a tilde that bash does not expand is kept from being one.
+    """
+    text = word.text[offset:]
+    if word.marks:
+        mark = word.marks[0]
+        source = word.text[mark.start : mark.end]
+        rest = word.text[mark.end :]
+        if len(word.marks) > 1 or mark.start != offset or (rest and not rest.startswith("/")):
+            return None
+        if source in _HOME:
+            return "~" + (rest or "/")
+        return "." + (rest or "/") if source in _HERE else None
+    if text.startswith("~"):
+        if not word.tilde:
+            return "./" + text
+        return "~/" if text == "~" else text
+    return text
+
+
+def is_network(text: str) -> bool:
+    """True for the targets that bash takes as a network connection."""
+    return text.startswith(_NETWORK)
+
+
+def duplicates(redirect: Redirect) -> bool:
+    """True when a redirection copies or closes a descriptor and touches no file."""
+    return redirect.op in (">&", "<&") and (redirect.target.text == "-" or redirect.target.text.isdigit())
+
+
+def cd_target(command: SimpleCommand) -> Word | None:
+    """The one operand of `cd` or `pushd`; None when there is none, or more."""
+    operands = [word for word in command.words[1:] if word.marks or word.text not in ("-L", "-P", "--", "-e")]
+    if len(operands) != 1 or operands[0].text.startswith(("-", "+")) or not operands[0].text:
+        return None
+    return operands[0]
+
+
+def _resolved(text: str, folder: str, files: FileView) -> str:
+    """A folder name as an absolute path."""
+    return spell(text, folder, files).absolute if text else folder
