@@ -169,6 +169,8 @@ class _Collector:
             self.unseen = True
             return
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
+        if argv.appended and "{}" in name:
+            self.unseen = True
         if name in _SUBSCRIPTS or name == "((":
             self._subscripts(argv)
         if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
@@ -192,10 +194,13 @@ class _Collector:
         if name.startswith("ld-"):
             self._follow(argv.behind(1), fed, depth + 1)
             return
+        if name in ("at", "batch"):
+            self._input_text(fed)
+            return
         call = shell_call(argv.words)
         if call.text is not None:
             self._text(argv.words[call.text], hidden=argv.hidden(call.text))
-        elif call.command and argv.appended:
+        elif argv.appended and call.script is None:
             self.unseen = True
         if call.script is not None:
             self.unseen = self.unseen or argv.hidden(call.script)

@@ -217,7 +217,7 @@ class _Book:
                 paths.setdefault("Read" if rule.tool == "Read" else "Edit", []).append(rule)
             else:
                 self._special.setdefault(rule.tool, []).append(rule)
-            if rule.tool != "Bash" and rule.specifier is not None and behavior != "allow" and rule.parameter:
+            if behavior != "allow" and rule.parameter and (rule.tool != "Bash" or rule.parameter[1] != "*"):
                 self._special.setdefault(rule.tool, []).append(rule)
         self._edit = PathRules(paths.get("Edit", ()))
         self._read = PathRules(paths.get("Read", ()))

@@ -250,7 +250,8 @@ class _Splitter:
             self._at += 2
             self._open(")", at)
         else:
-            self._word().literal("$")
+            if quoted or not text.startswith('$"', at):
+                self._word().literal("$")
             self._at += 1
 
     def _backtick(self, *, quoted: bool) -> None:

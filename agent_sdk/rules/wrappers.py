@@ -181,6 +181,7 @@ WRAPPERS: dict[str, Wrapper] = {
         string=_longs("-p", "-c", "-s", "--prepare", "--cleanup", "--setup"),
         long_values=_longs("--warmup", "--runs", "--prepare", "--cleanup", "--setup", "--shell"),
     ),
+    "ssh-agent": Wrapper(why="runs a command with a key agent", values="atEOP", flags="cDdks"),
     "entr": Wrapper(why="runs a command when files change", flags="acdnprsxz"),
 }
 
