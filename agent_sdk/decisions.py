@@ -188,10 +188,10 @@ class Verdict:
 
     `behavior` is `ask` only in a dry run (`PermissionPolicy.evaluate`): a live run settles every call. `call` holds
     the very input that was judged and may run. `by` is the step that decided, `rule` the rule's text if it was one.
-    `decision` is the value that was given or stands for it; `fix` says what would have changed the outcome; `kind` is the
-    interop word for the reason of a prompt (`rule`, `hook`, `mode`, `safetyCheck`, `interaction`, `other`). `result`,
-    when set, is what the model reads instead of running the tool. `state` is the state of the file that a person was
-    shown (`tools/state.py`), when the approval is bound to one.
+    `decision` is the value that was given or stands for it; `fix` says what would have changed the outcome; `kind` is
+    the interop word for the reason of a prompt: `rule`, `hook`, `mode`, `safetyCheck`, `interaction`, `other`.
+    `result`, when set, is what the model reads instead of running the tool. `state` is the state of the file that a
+    person was shown (`tools/state.py`), when the approval is bound to one.
     """
 
     behavior: Behavior

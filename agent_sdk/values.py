@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from typing import TypeAlias, cast
+from typing import Generic, Self, TypeAlias, TypeVar, cast, overload
+
+T = TypeVar("T")
+Owner = TypeVar("Owner")
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -52,3 +55,26 @@ def digest(value: Json) -> str:
     """A SHA-256 over the value with sorted keys: equal values have equal digests, whatever their key order."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+class lazy(Generic[Owner, T]):  # used like `property`
+    """A property that is worked out when it is first read, and kept.
+
+    `functools.cached_property` without its lock (Python 3.11), which costs more than most of what is kept here.
+    """
+
+    def __init__(self, work: Callable[[Owner], T]) -> None:
+        self.work = work
+        self.__doc__ = work.__doc__
+
+    @overload
+    def __get__(self, owner: None, kind: type[Owner]) -> Self: ...
+
+    @overload
+    def __get__(self, owner: Owner, kind: type[Owner]) -> T: ...
+
+    def __get__(self, owner: Owner | None, kind: type[Owner]) -> Self | T:
+        if owner is None:
+            return self
+        value = owner.__dict__[self.work.__name__] = self.work(owner)
+        return value

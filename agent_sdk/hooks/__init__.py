@@ -1,0 +1,1 @@
+"""Hooks: functions of the application that are heard before, during and after a call."""

@@ -138,5 +138,7 @@ HookJSONOutput = TypedDict(
     total=False,
 )
 
+HookJSONOutput.__doc__ = "What a hook may return as a dict; `{}` and `None` are no opinion."
+
 HookAnswer: TypeAlias = HookJSONOutput | dict[str, Any] | Opinion | None
 HookCallback: TypeAlias = Callable[[Any, str | None, HookContext], Awaitable[HookAnswer]]

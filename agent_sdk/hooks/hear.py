@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Literal, TypeAlias
@@ -99,7 +99,8 @@ class EventHeard:
     output: Json = None
     contexts: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    faults: tuple[str, ...] = field(default=())
+    faults: tuple[str, ...] = ()
+    trace: Trace = ()
 
 
 async def hear(
@@ -159,8 +160,14 @@ async def hear_event(
                 contexts=(*heard.contexts, reply.context) if reply.context else heard.contexts,
                 notices=(*heard.notices, reply.system_message) if reply.system_message else heard.notices,
                 faults=(*heard.faults, f"{one.hook} {one.fault}") if fails else heard.faults,
+                trace=(*heard.trace, _said_at_event(event, one)),
             )
     return heard
+
+
+def _said_at_event(event: HookEvent, one: Spoken) -> Considered:
+    note = f"{one.fault}: {one.details}" if one.fault else one.reply.block or one.details
+    return Considered(step=event, by=one.hook, note=note, took_us=one.took_us)
 
 
 async def run_hooks(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, cast
@@ -24,6 +24,7 @@ from agent_sdk.values import Json, JsonObject
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
     from anthropic._streaming import ServerSentEvent
+    from httpx2 import Response
 
 ALLOW_VARIABLE = "AGENT_SDK_ALLOW_MODEL_REQUESTS"
 CLIENT_RETRIES = 2
@@ -79,18 +80,17 @@ class AnthropicModel:
         service told them; never headers or keys), and StreamBroken when it breaks off or cannot be read.
         """
         stream = await self._open(request)
-        response = stream.response
-        events = cast("AsyncGenerator[ServerSentEvent, None]", type(stream).raw_events(response))
+        events = type(stream).raw_events(stream.response)
         try:
             while (event := await _next_event(events)) is not None:
                 if event.get("type") == "message_stop":
                     break
                 yield event
-            await _drain(events)
+            with anyio.move_on_after(DRAIN_SECONDS):
+                await _exhaust(events)
         finally:
-            with anyio.move_on_after(CLOSE_SECONDS, shield=True), suppress(Exception):
-                await response.aclose()
-                await events.aclose()
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                await _close(stream.response, events)
         if event is None:
             raise StreamBroken("the stream ended before the reply was complete", kind="connection_error")
         yield event
@@ -116,10 +116,12 @@ class AnthropicModel:
             return self._own.get()
         except LookupError:
             pass
-        from anthropic import AsyncAnthropic  # noqa: PLC0415
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415
 
         try:
-            client = AsyncAnthropic(max_retries=CLIENT_RETRIES)
+            # The HTTP client that it would make itself schedules its own end on whatever asyncio loop runs when it is
+            # collected, which fails when it belonged to another loop or to trio.
+            client = AsyncAnthropic(max_retries=CLIENT_RETRIES, http_client=DefaultAsyncHttpxClient())
         except Exception as error:
             raise _opening_failed(error) from error
         self._own.set(client)
@@ -156,9 +158,19 @@ def _decoded(data: str) -> JsonObject:
     return event
 
 
-async def _drain(events: AsyncIterator[ServerSentEvent]) -> None:
-    """Read what little follows the last event, so that the connection can be used again."""
-    with anyio.move_on_after(DRAIN_SECONDS), suppress(Exception):
+async def _close(response: Response, events: AsyncIterator[ServerSentEvent]) -> None:
+    """Close the connection, and then read on: the closed connection ends every iterator between it and us.
+
+    An iterator that is dropped half-way is left to the garbage collector, which trio warns about.
+    """
+    with suppress(Exception):
+        await response.aclose()
+    await _exhaust(events)
+
+
+async def _exhaust(events: AsyncIterator[ServerSentEvent]) -> None:
+    """Read whatever is left. After the last event that is next to nothing, and the connection can be used again."""
+    with suppress(Exception):
         async for _ in events:
             pass
 

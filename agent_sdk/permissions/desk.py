@@ -24,8 +24,7 @@ from agent_sdk.hooks.hear import FaultKind, Heard, Scene, Unfit, behavior_of, he
 from agent_sdk.hooks.matcher import HookMatcher
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.judge import Case, deny_rules, must_ask
-from agent_sdk.questions.wording import NOBODY_AVAILABLE
-from agent_sdk.tools.ask_user_question import unanswered_result
+from agent_sdk.tools.ask_user_question import nobody_result, unanswered_result
 from agent_sdk.tools.base import Tool
 from agent_sdk.values import JsonObject, copied_object
 
@@ -50,13 +49,19 @@ class Gates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A call that waits for a person: why, and how to judge it again."""
+    """A call that waits for a person: why, and how to judge it again.
+
+    `parked`: it was parked before, so with nobody to ask it stays parked. `otherwise` is what the model reads when
+    nobody is there, instead of the usual words.
+    """
 
     case: Case
     tool: Tool
     asked: Verdict
     scene: Scene
     assistant_text: str = ""
+    parked: bool = False
+    otherwise: ToolResult | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
     recheck: Callable[[], Verdict]
 
@@ -227,10 +232,14 @@ def _timed_out(waiting: Waiting, gates: Gates, limit: float) -> Verdict:
 
 def _nobody(waiting: Waiting, gates: Gates) -> Verdict:
     reason = "nobody is there to decide"
-    if is_question(waiting.tool):
+    if waiting.parked:
+        return settled(waiting, "defer", Defer("still waiting for an answer"), "nobody", "still waiting for an answer")
+    if waiting.otherwise is not None:
+        result = waiting.otherwise
+    elif is_question(waiting.tool):
         if gates.questions.when_nobody == "defer":
             return settled(waiting, "defer", Defer(reason), "nobody", reason)
-        result = ToolResult(NOBODY_AVAILABLE, is_error=True)
+        result = nobody_result()
     else:
         result = ToolResult(messages.nobody_to_ask(waiting.case.call.tool), is_error=True)
     return settled(waiting, "deny", Deny(), "nobody", reason, result=result)

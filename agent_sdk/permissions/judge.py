@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TypeAlias
 
 from agent_sdk.calls import ToolCall, ToolFacts
@@ -15,7 +14,7 @@ from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, O
 from agent_sdk.permissions.modes import mode_says
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.matching import Found, Reading
-from agent_sdk.values import JsonObject
+from agent_sdk.values import JsonObject, lazy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +34,12 @@ class Case:
     heard_trace: Trace = ()
     answered: bool = False
 
-    @cached_property
+    @lazy
     def reading(self) -> Reading:
         """The input that would run, as the rules read it."""
         return self.snapshot.reading(self.call, self.call.effective, self.facts)
 
-    @cached_property
+    @lazy
     def original_reading(self) -> Reading:
         """The input before any rewrite, as the rules read it."""
         if self.original is self.call.effective or self.original == self.call.effective:
@@ -84,6 +83,14 @@ def deny_rules(case: Case) -> Finding | None:
         if found := case.snapshot.rules.deny(reading):
             fix = f"remove or narrow the deny rule {found.rule.text} ({found.rule.where})"
             return _by_rule("deny", Deny(), "deny_rules", found, fix)
+    return None
+
+
+def unreadable(case: Case) -> Finding | None:
+    """An empty path, or one with a NUL character, names no file: nobody can approve it."""
+    for reading in case.readings:
+        if reading.refused is not None:
+            return Finding(behavior="deny", decision=Deny(), by="unreadable", reason=reading.refused)
     return None
 
 
@@ -157,6 +164,7 @@ def reads(case: Case) -> Finding | None:
 STEPS: tuple[Step, ...] = (
     hook_denies,
     deny_rules,
+    unreadable,
     hook_defers,
     must_ask,
     mode,

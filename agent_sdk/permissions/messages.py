@@ -32,6 +32,11 @@ def nobody_to_ask(tool: str) -> str:
     )
 
 
+def unreadable(reason: str) -> str:
+    """The call names something that cannot be read as a path."""
+    return f"Not run: {reason}."
+
+
 def check_failed(fault: FaultKind) -> str:
     """A gate failed; a gate that failed is no yes."""
     return f"The permission check failed: it {fault}. The call was not run."

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from time import monotonic
 
 import anyio
 
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import PermissionMode
-from agent_sdk.decisions import Considered, Deny, Verdict
+from agent_sdk.decisions import Ask, Considered, Deny, Verdict
 from agent_sdk.hooks.hear import Heard, Scene, hear
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
@@ -26,7 +27,8 @@ from agent_sdk.values import JsonObject
 @dataclass(slots=True, kw_only=True)
 class Docket:
     """One call on its way through the gates. `original` is the input before any rewrite, `mode` the permission mode in
-    which it was first judged: a laxer one that comes later does not count for it.
+    which it was first judged: a laxer one that comes later does not count for it. `parked` marks a call that was parked
+    before: with nobody to ask it stays so; `unknown` one that was started before and whose outcome nobody knows.
     """
 
     call: ToolCall
@@ -36,6 +38,8 @@ class Docket:
     verdict: Verdict | None = None
     version: int = -1
     mode: PermissionMode | None = None
+    parked: bool = False
+    unknown: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,12 +58,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The gates in front of the tools of one session. `target_state` tells the state of the file a call would write."""
+    """The gates in front of the tools of one session.
+
+    `target_state` tells the state of the file that a call would write; `on_wait` is told how long people took.
+    """
 
     gates: Gates
     policy: CurrentPolicy
     scene: Callable[[], Scene]
     target_state: Callable[[Tool, ToolCall], Awaitable[str | None]]
+    on_wait: Callable[[float], None] = lambda seconds: None
 
     async def settle(self, dockets: Sequence[Docket], *, assistant_text: str = "") -> Outcome:
         """Give every docket a verdict. Never raises on account of a hook or callback."""
@@ -71,8 +79,11 @@ class Pipeline:
                 outcome.notices += docket.heard.notices
                 outcome.stop = docket.heard.stop if outcome.stop is None else outcome.stop
             _note_interrupt(outcome, docket)
-        if outcome.stop is None and outcome.interrupted_by is None:
-            await self._ask_all([docket for docket in dockets if _asks(docket)], outcome, assistant_text)
+        asked = [docket for docket in dockets if _asks(docket)]
+        if asked and outcome.stop is None and outcome.interrupted_by is None:
+            started = monotonic()
+            await self._ask_all(asked, outcome, assistant_text)
+            self.on_wait(monotonic() - started)
         return outcome
 
     def _hears_anything(self) -> bool:
@@ -140,6 +151,7 @@ class Pipeline:
             scene=self.scene(),
             assistant_text=assistant_text,
             state=lambda call: self.target_state(docket.tool, call),
+            parked=docket.parked,
             recheck=lambda: judge(case_of(docket, self._snapshot(docket))),
         )
 
@@ -169,9 +181,27 @@ class Pipeline:
             trace=(*verdict.trace, step),
         )
 
-    async def ask_again(self, docket: Docket, asked: Verdict) -> None:
-        """Ask a person about a call whose approval no longer holds. Gives the docket its new verdict."""
-        docket.verdict = await decide(self._waiting(docket, asked, ""), self.gates)
+    async def ask_again(self, docket: Docket, asked: Verdict, *, otherwise: ToolResult | None = None) -> None:
+        """Ask a person about a call whose approval no longer holds. Gives the docket its new verdict.
+
+        `otherwise` is what the model reads when nobody is there to ask.
+        """
+        started = monotonic()
+        waiting = replace(self._waiting(docket, asked, ""), otherwise=otherwise)
+        docket.verdict = await decide(waiting, self.gates)
+        self.on_wait(monotonic() - started)
+
+    async def ask_about_change(self, docket: Docket) -> None:
+        """The file that a call would write is not as it was shown: ask again, with the file as it is now."""
+        before = docket.verdict
+        assert before is not None, "only approved calls are asked about again"
+        docket.call = before.call
+        reason = "the file has changed since this was approved"
+        step = Considered(step="before_run", said="ask", by="target", note=reason)
+        asked = replace(
+            before, behavior="ask", decision=Ask(reason), by="changed", reason=reason, trace=(*before.trace, step)
+        )
+        await self.ask_again(docket, asked, otherwise=ToolResult(messages.FILE_CHANGED, is_error=True))
 
 
 def case_of(docket: Docket, snapshot: Snapshot) -> Case:
@@ -226,6 +256,8 @@ def _with_result(verdict: Verdict, heard: Heard | None) -> Verdict:
             result = refusal(deny, heard.fault if heard else None, heard.unfit if heard else None)
         case "deny_rules", _:
             result = ToolResult(messages.RULE_DENIED, is_error=True)
+        case "unreadable", _:
+            result = ToolResult(messages.unreadable(verdict.reason), is_error=True)
         case _:
             result = ToolResult(messages.DONT_ASK_DENIED, is_error=True)
     return replace(verdict, result=result)

@@ -12,7 +12,7 @@ from agent_sdk.render.card import (
     Text,
 )
 from agent_sdk.render.text import shorten, visible
-from agent_sdk.render.tools import Renderer, register, render_call
+from agent_sdk.render.tools import Renderer, has_renderer, register, render_call
 
 __all__ = [
     "Card",
@@ -25,6 +25,7 @@ __all__ = [
     "ShownOption",
     "ShownQuestion",
     "Text",
+    "has_renderer",
     "register",
     "render_call",
     "shorten",

@@ -12,10 +12,9 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from agent_sdk.render.card import Diff, Part, Text
-from agent_sdk.render.text import shorten
 
 MAX_BYTES = 2_000_000
-MAX_LINES = 400
+MAX_LINES = 20_000
 MAX_LINE_LENGTH = 2_000
 _MAX_STEPS = 20_000_000
 _CONTEXT = 3
@@ -60,14 +59,18 @@ def current_text(path: str) -> Current:
 def diff_of(old: str, new: str, *, label: str) -> Part:
     """What changes between two texts: at most `MAX_LINES` lines of a unified diff, or words if nothing does.
 
-    `label` names the file in the two header lines. Long lines are cut. The time it takes is bounded: a change too
-    tangled to be matched line by line is shown as all old lines, then all new ones.
+    `label` names the file in the two header lines. Long lines are cut, and say how much is missing. The time it takes
+    is bounded: a change too tangled to be matched line by line is shown as all old lines, then all new ones.
     """
     if old == new:
         return Text("Nothing changes: the file already holds exactly this text.")
     lines = [f"--- {label}", f"+++ {label}", *_hunks(_lines(old), _lines(new))]
-    shown = tuple(shorten(line, MAX_LINE_LENGTH) for line in lines[:MAX_LINES])
-    return Diff(shown, left_out=max(0, len(lines) - MAX_LINES))
+    return Diff(tuple(map(_bounded, lines[:MAX_LINES])), left_out=max(0, len(lines) - MAX_LINES))
+
+
+def _bounded(line: str) -> str:
+    missing = len(line) - MAX_LINE_LENGTH
+    return line if missing <= 0 else f"{line[:MAX_LINE_LENGTH]} … ({missing:,} more characters)"
 
 
 def _text_of(handle: int) -> Current:

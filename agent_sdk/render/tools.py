@@ -22,7 +22,10 @@ MAX_VALUE = 20_000
 """Characters of one field that a card shows; the card says how many more there are."""
 
 Renderer: TypeAlias = Callable[[JsonObject, str], Card]
-"""Takes the input and the absolute working directory. May raise: the call is then shown as plain JSON."""
+"""Takes the input and the absolute working directory. Maybe called in a worker thread, for it may read files.
+
+When it raises, the call is shown as plain JSON.
+"""
 
 _log = logging.getLogger("agent_sdk.render")
 _renderers: dict[str, Renderer] = {}
@@ -31,6 +34,11 @@ _renderers: dict[str, Renderer] = {}
 def register(tool_name: str, renderer: Renderer) -> None:
     """Show calls of `tool_name` with `renderer` from now on, in this process. The last registration counts."""
     _renderers[tool_name] = renderer
+
+
+def has_renderer(tool_name: str) -> bool:
+    """True when calls of this tool are shown by a renderer of its own, not as plain JSON."""
+    return tool_name in _renderers
 
 
 def render_call(tool_name: str, tool_input: JsonObject, *, cwd: str = ".") -> Card:
@@ -208,7 +216,8 @@ def _cut(text: str, name: str = "The input", limit: int | None = MAX_VALUE) -> t
 
 
 def _pretty(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    line = json.dumps(value, ensure_ascii=False)
+    return line if len(line) <= 100 else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _str(tool_input: JsonObject, name: str, default: str | None = None) -> str:

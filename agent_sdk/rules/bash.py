@@ -20,6 +20,7 @@ from agent_sdk.rules.wrappers import WRAPPERS, unwrap
 
 SAFE_VARIABLES = frozenset(["NODE_ENV", "LANG", "LC_ALL", "TZ", "NO_COLOR", "FORCE_COLOR", "CI"])
 _MAX_WRAPPERS = 8
+_LONGEST_KEY = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,7 @@ class BashRules:
     """The Bash rules of one behaviour that name a command."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._named: dict[str, list[tuple[BashPattern, Rule]]] = {}
-        self._open: list[tuple[BashPattern, Rule]] = []
+        self._by_words: dict[tuple[str, ...], list[tuple[BashPattern, Rule]]] = {}
         self._raw: list[tuple[BashPattern, Rule]] = []
         self._count = 0
         for rule in rules:
@@ -48,19 +48,18 @@ class BashRules:
             self._count += 1
             if pattern.operators and wide:
                 self._raw.append((pattern, rule))
-            head = pattern.pieces[0]
-            name = head.partition(SEPARATOR)[0]
-            if name and not name.startswith(ASSIGNED) and (SEPARATOR in head or len(pattern.pieces) == 1):
-                self._named.setdefault(name, []).append((pattern, rule))
-            else:
-                self._open.append((pattern, rule))
+            key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
+            self._by_words.setdefault(key, []).append((pattern, rule))
+        self._longest = max(map(len, self._by_words), default=0)
 
     def __bool__(self) -> bool:
         return self._count > 0
 
     def _near(self, line: str) -> Iterator[tuple[BashPattern, Rule]]:
-        yield from self._named.get(line.partition(SEPARATOR)[0], ())
-        yield from self._open
+        """The patterns whose spelled words the line begins with, the most exact ones first."""
+        words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
+        for size in range(len(words), -1, -1):
+            yield from self._by_words.get(words[:size], ())
 
     def any_reading(self, view: ShellView) -> Rule | None:
         """The rule that covers any reading of the command: for deny and ask."""

@@ -99,6 +99,8 @@ def compile_bash(specifier: str, *, wide: bool) -> BashPattern | None:
     line = re.sub(f"{_STAR}+", _STAR, line)
     if line.endswith(SEPARATOR + _STAR):
         tail, line = True, line[:-2]
+    if wide and tail and not line:
+        return BashPattern(("", ""), False, operators)
     if wide:
         head, star, rest = line.partition(SEPARATOR)
         line = fold_name(head) + star + rest

@@ -5,6 +5,7 @@ Behind wrappers, inside the texts of shells, with and without expansions: one re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,6 +21,7 @@ from agent_sdk.rules.wrappers import (
     fd_commands,
     find_commands,
     git_subcommand,
+    glued_text,
     shell_call,
     unwrap,
 )
@@ -34,6 +36,15 @@ _SUBSCRIPTS = frozenset(
         *("mapfile", "readarray", "wait", "getopts"),
     ]
 )
+_NAMES_PROGRAM = frozenset(
+    [
+        *("PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER"),
+        *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "PROMPT_COMMAND", "PS4"),
+        *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
+    ]
+)
+_AWK_CALL = re.compile(r'(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
+_AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 _ECHOES = frozenset(["echo", "printf"])
 _PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
 
@@ -140,20 +151,24 @@ class _Collector:
         for index, command in enumerate(script.commands):
             if len(self.argvs) > _MAX_ARGVS:
                 return
-            self._command(command, trusted=trusted, fed=_Fed(script, index))
+            self._command(command, _Fed(script, index, trusted=trusted))
 
-    def _command(self, command: SimpleCommand, *, trusted: bool, fed: _Fed) -> None:
+    def _command(self, command: SimpleCommand, fed: _Fed) -> None:
+        for word in command.assigns:
+            name, _, value = word.text.partition("=")
+            if name.rstrip("+") in _NAMES_PROGRAM:
+                self._text(value, hidden=False)
         if not command.words or command.kind == "define":
             return
-        name = command.words[0]
-        if trusted and not _known_name(name):
-            self.nameless = True
+        name_word = command.words[0]
         if any(word.marks for word in command.words):
-            folded = fold_name(name.text.rpartition("/")[2])
+            folded = fold_name(name_word.text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
         argv = _expanded(command.words)
         if argv.words:
             self._follow(argv, fed, 0)
+        if fed.trusted and not _known_name(name_word):
+            self.nameless = True
 
     def _follow(self, argv: Argv, fed: _Fed, depth: int) -> None:
         """One argv, then what it runs."""
@@ -161,6 +176,8 @@ class _Collector:
         while start < len(argv.words) and ASSIGNMENT.match(argv.words[start]):
             start += 1
         argv = argv.behind(start) if start else argv
+        if fed.trusted and argv.words and not _known_name(argv.origins[0]):
+            self.nameless = True
         if not argv.words or argv.words in self.argvs:
             self._reads_input(argv, fed)
             return
@@ -173,6 +190,10 @@ class _Collector:
             self.unseen = True
         if name in _SUBSCRIPTS or name == "((":
             self._subscripts(argv)
+        elif name in _AWKS:
+            for word in argv.words[1:]:
+                for call in _AWK_CALL.finditer(word):
+                    self._text(decode_escapes(call[1] or call[2] or ""), hidden=False)
         if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
             self._shell(name, argv, fed, depth)
         elif name in ("find", "fd", "fdfind", "git", "trap"):
@@ -202,6 +223,8 @@ class _Collector:
             self._text(argv.words[call.text], hidden=argv.hidden(call.text))
         elif argv.appended and call.script is None:
             self.unseen = True
+        if (glued := glued_text(argv.words)) is not None:
+            self._text(glued, hidden=False)
         if call.script is not None:
             self.unseen = self.unseen or argv.hidden(call.script)
             self._follow(argv.behind(call.script), fed, depth + 1)
@@ -307,11 +330,12 @@ class _Collector:
 class _Fed:
     """What one command reads from its standard input."""
 
-    __slots__ = ("_index", "_script")
+    __slots__ = ("_index", "_script", "trusted")
 
-    def __init__(self, script: Script, index: int) -> None:
+    def __init__(self, script: Script, index: int, *, trusted: bool) -> None:
         self._script = script
         self._index = index
+        self.trusted = trusted
 
     def texts(self) -> tuple[list[str], bool]:
         """The texts that can be seen, and whether that is all of it."""

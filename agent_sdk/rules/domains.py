@@ -8,11 +8,13 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
 from agent_sdk.rules.globs import fits, pieces
+from agent_sdk.rules.rule import Rule
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _PORT = re.compile(r":([0-9]*)$")
@@ -52,12 +54,50 @@ def hosts(url: str) -> Hosts:
     return Hosts(plain, frozenset(found))
 
 
-def domain_covers(pattern: str, url: str, *, allow: bool) -> bool:
-    """True when the domain `pattern` (what stands behind `domain:`) covers `url`."""
-    read = hosts(url)
-    if allow:
-        return read.plain is not None and _covers(pattern, read.plain)
-    return pattern.strip() == "*" or any(_covers(pattern, host) for host in read.every)
+class DomainRules:
+    """`WebFetch(domain:...)` rules of one behaviour, found by the hosts of a URL."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._all: Rule | None = None
+        self._exact: dict[str, Rule] = {}
+        self._below: dict[str, Rule] = {}
+        self._globs: list[tuple[str, Rule]] = []
+        for rule in rules:
+            specifier = rule.specifier or ""
+            if specifier.startswith("domain:"):
+                self._add(specifier.removeprefix("domain:").strip(), rule)
+
+    def _add(self, pattern: str, rule: Rule) -> None:
+        if pattern == "*":
+            self._all = self._all or rule
+            return
+        below, labels = _compiled(pattern)
+        if any(len(label) > 1 for label in labels):
+            self._globs.append((pattern, rule))
+        else:
+            host = ".".join(label[0] for label in labels)
+            (self._below if below else self._exact).setdefault(host, rule)
+
+    def plain(self, url: str) -> Rule | None:
+        """The rule that covers the URL when all readers agree on a plain host: allow."""
+        host = hosts(url).plain
+        return None if host is None else self._all or self._find(host)
+
+    def either(self, url: str) -> Rule | None:
+        """The rule that covers the URL in any reading: deny and ask."""
+        if self._all is not None:
+            return self._all
+        found = (self._find(host) for host in sorted(hosts(url).every))
+        return next((rule for rule in found if rule is not None), None)
+
+    def _find(self, host: str) -> Rule | None:
+        if host in self._exact:
+            return self._exact[host]
+        rest = host
+        while rest := rest.partition(".")[2]:
+            if rest in self._below:
+                return self._below[rest]
+        return next((rule for pattern, rule in self._globs if _covers(pattern, host)), None)
 
 
 @lru_cache(maxsize=4096)
@@ -74,8 +114,6 @@ def _compiled(pattern: str) -> tuple[bool, tuple[tuple[str, ...], ...]]:
 
 
 def _covers(pattern: str, host: str) -> bool:
-    if pattern.strip() == "*":
-        return True
     below, labels = _compiled(pattern)
     if host.startswith("["):
         return not below and len(labels) == 1 and fits(labels[0], host)
@@ -120,7 +158,7 @@ def _readings(authority: str) -> set[str]:
     found = set()
     for spelled in {host, unquote(host)}:
         for form in _ascii_forms(spelled):
-            bare = form.removesuffix(".")
+            bare = form.rstrip(".")
             found |= {_shortest(bare), _ipv4(bare) or _shortest(bare)}
     return found
 

@@ -168,7 +168,7 @@ _MAKE = Program(
 _NPM = Program(
     subcommands=True,
     rows=(
-        _row("exec: x: init: create: innit: explore: dlx:", "fetches and runs a program"),
+        _row("exec: exe: ex: e: x: init: ini: innit: create: creat: crea: cre: explore: dlx:", "fetches and runs"),
         _row("--script-shell: --node-options: --userconfig: --globalconfig:", "names a program or a configuration"),
         _row("--prefix: -C: --dir: --cwd:", "works in another folder"),
         _row("config:set config:edit set edit", "changes or edits the configuration"),

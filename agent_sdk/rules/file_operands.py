@@ -19,7 +19,7 @@ class FileProgram:
     `shape`: all operands are read, written or removed; the last one is written (`copy`, `move`, `link`); the second one
     is (`second`). `skip` operands in front are no files, unless one of the options `given` stands in their place.
     `values` and `long_values` are options that take the next word, `target` those whose value is the folder that is
-    written.
+    written, `reads` those whose value is a file that is read.
     """
 
     shape: Shape
@@ -28,6 +28,7 @@ class FileProgram:
     values: str = ""
     long_values: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ _GREP = FileProgram(
     skip=1,
     given=("-e", "-f", "--regexp", "--file"),
     values="ABCDdefm",
+    reads=("-f", "--file"),
     long_values=("--regexp", "--file", "--max-count", "--context", "--after-context", "--before-context", "--label"),
 )
 _COPY = FileProgram(
@@ -132,6 +134,8 @@ def file_uses(argv: Sequence[str]) -> list[FileUse]:
         return list(_dd(argv))
     if base == "find":
         return list(_find(argv))
+    if base == "curl":
+        return list(_curl(argv))
     if base in ("cd", "pushd"):
         return [FileUse(index, "enter") for index in _operands(argv, FileProgram(shape="read"))[0][:1]]
     program = FILES.get(base)
@@ -164,14 +168,17 @@ def _operands(argv: Sequence[str], program: FileProgram) -> tuple[list[int], lis
             long_target = next((long for long in program.target if long.startswith(name) and len(name) > 4), None)
             if long_target is not None:
                 targets.append(FileUse(index if equals else index + 1, "write", len(name) + 1 if equals else 0))
+            if name in program.reads:
+                targets.append(FileUse(index if equals else index + 1, "read", len(name) + 1 if equals else 0))
             index += 2 if not equals and (long_target is not None or name in program.long_values) else 1
             continue
         at = next((at for at, letter in enumerate(word) if at and letter in program.values), -1)
         letters = word[1:] if at < 0 else word[1 : at + 1]
         given = given or any("-" + letter in program.given for letter in letters)
         last = at == len(word) - 1
-        if at >= 0 and "-" + word[at] in program.target:
-            targets.append(FileUse(index + 1 if last else index, "write", 0 if last else at + 1))
+        if at >= 0 and "-" + word[at] in (*program.target, *program.reads):
+            use: Use = "write" if "-" + word[at] in program.target else "read"
+            targets.append(FileUse(index + 1 if last else index, use, 0 if last else at + 1))
         index += 2 if at >= 0 and last else 1
     skip = 0 if given else program.skip
     return operands[skip:], [target for target in targets if target.index < len(argv)]
@@ -235,6 +242,19 @@ def _dd(argv: Sequence[str]) -> Iterator[FileUse]:
             yield FileUse(index, "read", 3)
         elif word.startswith("of="):
             yield FileUse(index, "write", 3)
+
+
+def _curl(argv: Sequence[str]) -> Iterator[FileUse]:
+    """curl reads what stands behind `@` and `-T`, and writes what stands behind `-o`."""
+    for index, word in enumerate(argv[1:], 1):
+        at = word.find("@")
+        option = argv[index - 1] if argv[index - 1].startswith("-") else word
+        if at >= 0 and option.startswith(("-d", "--data", "-F", "--form", "-H", "--header", "-b")):
+            yield FileUse(index, "read", at + 1)
+        elif argv[index - 1] in ("-T", "--upload-file", "-K", "--config"):
+            yield FileUse(index, "read")
+        elif argv[index - 1] in ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"):
+            yield FileUse(index, "write")
 
 
 def _find(argv: Sequence[str]) -> Iterator[FileUse]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from agent_sdk.rules.globs import fits, pieces
 from agent_sdk.rules.rule import Rule
 
 
-def names_to_try(tool: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def names_to_try(tool: str) -> tuple[str, ...]:
     """Rule names without a free `*` that may cover `tool`: its own, and those of the servers that it may belong to."""
+    return tuple(_names_to_try(tool))
+
+
+def _names_to_try(tool: str) -> Iterator[str]:
     yield tool
     if not tool.startswith("mcp__"):
         return
@@ -34,14 +40,20 @@ def name_covers(rule: Rule, tool: str, registry: frozenset[str] | None) -> bool:
         return _server_of(name, tool) or ("*" in name and fits(pieces(name), tool))
     if not name.startswith("mcp__"):
         return False
-    server, star, _ = name.partition("__*")
-    if "*" in server or (star and name != f"{server}__*"):
+    if "*" in name and not whole_server(name):
         return _glob_of_one_server(name, tool)
+    server = name.removesuffix("__*")
     if not _server_of(name, tool):
         return False
     if "__" not in tool[len(server) + 2 :] and "__" not in server[5:]:
         return True
     return "__" in server[5:] and registry is not None and server not in registry
+
+
+def whole_server(name: str) -> bool:
+    """True for `mcp__server__*`, which stands for all tools of one server."""
+    server = name[5:-3]
+    return name.startswith("mcp__") and name.endswith("__*") and server != "" and "*" not in server
 
 
 def _server_alone(name: str) -> bool:

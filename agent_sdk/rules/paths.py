@@ -7,7 +7,7 @@ reading will do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal as OneOf
@@ -72,58 +72,23 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
     return all(segment is None for segment in pattern[at:])
 
 
-def may_be_same(glob: str, name: str) -> bool:
-    """True when the shell glob may expand to `name`: wildcards do not stand for a dot at the start."""
-    if not any(char in glob for char in "*?[{"):
-        return folded(glob) == folded(name)
-    if name.startswith(".") and not glob.startswith((".", "{")):
-        return False
-    return "{" in glob or matches(fold(tokens(glob), folded), folded(name))
-
-
-def could_meet(pattern: Segments, names: Sequence[str]) -> bool:
-    """True when `pattern` may fit something that the shell glob `names` expands to. It rather says so than not."""
-    reached = {0}
-    for name in names:
-        following: set[int] = set()
-        for at in _past_deep(pattern, reached):
-            if at >= len(pattern):
-                continue
-            segment = pattern[at]
-            if segment is None:
-                following.add(at)
-            elif segment.text is not None:
-                if may_be_same(name, segment.text):
-                    following.add(at + 1)
-            elif any(char in name for char in "*?[{") or segment.fits(name):
-                following.add(at + 1)
-        reached = following
-    return len(pattern) in _past_deep(pattern, reached)
-
-
-def _past_deep(pattern: Segments, places: set[int]) -> set[int]:
-    """`places`, and those behind each `DEEP` that stands there: it may stand for nothing."""
-    found = set(places)
-    for at in sorted(places):
-        while at < len(pattern) and pattern[at] is None:
-            at += 1
-            found.add(at)
-    return found
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathPattern:
     """The pattern of one rule. `segments` lie below the anchor; `folder`: written with a slash at the end.
 
-    `lead` are its leading literal names (deny and ask only): a link among them is followed.
+    `lead` are its leading literal names (deny and ask only): a link among them is followed, and
+    `below_lead` is the first segment behind them. `low` are the segments for
+    folded names (deny and ask), or for names on a volume that ignores case (allow).
     """
 
     rule: Rule
     wide: bool
     anchor: Anchor
     segments: Segments
+    low: Segments
     folder: bool
     lead: Parts
+    below_lead: int
 
 
 def compile_pattern(rule: Rule) -> PathPattern:
@@ -139,21 +104,34 @@ def compile_pattern(rule: Rule) -> PathPattern:
     folder = rest.endswith("/")
     loose = anchor == "cwd" and not text.startswith("./")
     segments = [DEEP if name == "**" else _segment(tokens(name)) for name in names]
-    lead: list[str] = []
-    if loose and _any_depth(names, wide, folder):
+    lead = _lead(segments) if wide else ()
+    floating = loose and _any_depth(names, wide, folder)
+    if floating:
         segments.insert(0, DEEP)
-    elif wide:
-        for segment in segments:
-            if segment is None or segment.text is None:
-                break
-            lead.append(segment.text)
     if not wide and (folder or (segments and segments[-1] is DEEP)):
         segments += [DEEP, ANY_NAME]
     if wide and not folder:
         segments.append(DEEP)
     return PathPattern(
-        rule=rule, wide=wide, anchor=anchor, segments=tuple(segments), folder=folder and wide, lead=tuple(lead)
+        rule=rule,
+        wide=wide,
+        anchor=anchor,
+        segments=tuple(segments),
+        low=_lowered(segments, folded if wide else same_case),
+        folder=folder and wide,
+        lead=lead,
+        below_lead=len(lead) + floating,
     )
+
+
+def _lead(segments: Sequence[Segment | None]) -> Parts:
+    """The leading names of which there is only one."""
+    names: list[str] = []
+    for segment in segments:
+        if segment is None or segment.text is None:
+            break
+        names.append(segment.text)
+    return tuple(names)
 
 
 def _anchor(text: str) -> tuple[Anchor, str]:
@@ -173,8 +151,7 @@ def _any_depth(names: list[str], wide: bool, folder: bool) -> bool:
     return wide and len(names) == 2 and names[1] == "**"
 
 
-@lru_cache(maxsize=8192)
-def _lowered(segments: Segments, how: Callable[[str], str]) -> Segments:
+def _lowered(segments: Sequence[Segment | None], how: Callable[[str], str]) -> Segments:
     return tuple(segment and _segment(fold(segment.tokens, how)) for segment in segments)
 
 
@@ -205,6 +182,10 @@ class Ground:
             return tuple(parts(hop) for hop in self.files.hops(path))
         except (OSError, ValueError):
             return ()
+
+    def same_place(self, other: Ground) -> bool:
+        """True when both stand on the same folders of the same disk."""
+        return self.files is other.files and (self.cwd, self.additional) == (other.cwd, other.additional)
 
     def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
         """What the anchor of `pattern` stands for."""
@@ -238,37 +219,42 @@ def _below(path: Parts, base: Parts, exact: bool) -> Parts | None:
     size = len(base)
     if path[:size] == base:
         return path[size:]
-    if not exact and tuple(map(same_case, path[:size])) == tuple(map(same_case, base)):
+    if not exact and _same_case(path[:size]) == _same_case(base):
         return path[size:]
     return None
 
 
-def _below_folded(path: Parts, base: Parts) -> Parts | None:
-    size = len(base)
-    if path[:size] == base or tuple(map(folded, path[:size])) == tuple(map(folded, base)):
-        return path[size:]
-    return None
+@lru_cache(maxsize=4096)
+def _folded(path: Parts) -> Parts:
+    return tuple(map(folded, path))
+
+
+@lru_cache(maxsize=4096)
+def _same_case(path: Parts) -> Parts:
+    return tuple(map(same_case, path))
 
 
 def pattern_covers(pattern: PathPattern, reading: Parts, ground: Ground) -> bool:
     """True when `pattern` covers this one reading of a path."""
     if not pattern.wide:
         exact = ground.files.case_sensitive
-        segments = pattern.segments if exact else _lowered(pattern.segments, same_case)
+        segments = pattern.segments if exact else pattern.low
         for base in ground.bases(pattern):
             names = _below(reading, base, exact)
-            if names is not None and covers(segments, names if exact else tuple(map(same_case, names))):
+            if names is not None and covers(segments, names if exact else _same_case(names)):
                 return True
         return False
-    return any(_covers_widely(pattern, pattern.segments, reading, base, ground) for base in ground.bases(pattern))
+    return any(_covers_widely(pattern, 0, reading, base, ground) for base in ground.bases(pattern))
 
 
-def _covers_widely(pattern: PathPattern, segments: Segments, reading: Parts, base: Parts, ground: Ground) -> bool:
-    names = _below_folded(reading, base)
-    if names is None:
+def _covers_widely(pattern: PathPattern, skip: int, reading: Parts, base: Parts, ground: Ground) -> bool:
+    """True when the segments behind the first `skip` ones cover what lies below `base`."""
+    low_reading = _folded(reading)
+    size = len(base)
+    if reading[:size] != base and low_reading[:size] != _folded(base):
         return False
-    low_names = tuple(map(folded, names))
-    low = _lowered(segments, folded)
+    names, low_names = reading[size:], low_reading[size:]
+    segments, low = pattern.segments[skip:], pattern.low[skip:]
     if not pattern.folder:
         return covers(low, low_names) or (names != low_names and covers(segments, names))
     contents = (DEEP, ANY_NAME)
@@ -290,7 +276,7 @@ class PathRules:
         self._by_name: dict[str, list[int]] = {}
         self._always: list[int] = []
         self._leads: dict[tuple[Anchor, str, Parts], list[int]] = {}
-        self._remembered: dict[tuple[int, str, Parts], tuple[Parts, ...]] = {}
+        self._followed: tuple[Ground, list[tuple[Parts, list[int]]]] | None = None
         for number, pattern in enumerate(self._patterns):
             key = _key(pattern.segments)
             (self._always if key is None else self._by_name.setdefault(key, [])).append(number)
@@ -319,19 +305,16 @@ class PathRules:
                 return pattern.rule
         return None
 
-    def could_cover(self, names: Parts, ground: Ground) -> bool:
-        """True when a deny or ask rule may cover something that the shell glob `names` expands to."""
-        return any(
-            len(names) >= len(base)
-            and all(may_be_same(name, each) for name, each in zip(names, base, strict=False))
-            and could_meet(pattern.segments, names[len(base) :])
-            for pattern in self._patterns
-            for base in ground.bases(pattern)
-        )
+    @property
+    def patterns(self) -> Sequence[PathPattern]:
+        """The patterns of the rules, in their order."""
+        return self._patterns
 
     def _near(self, readings: Sequence[Parts]) -> list[int]:
         """The rules that may cover one of the readings."""
-        names = {folded(name) for reading in readings for name in reading}
+        if not self._by_name:
+            return self._always
+        names = {name for reading in readings for name in _folded(reading)}
         return [*self._always, *(number for name in names for number in self._by_name.get(name, ()))]
 
     def _holds(self, number: int, readings: Sequence[Parts], ground: Ground) -> bool:
@@ -339,26 +322,30 @@ class PathRules:
 
     def _through_links(self, readings: Sequence[Parts], ground: Ground) -> list[int]:
         """The rules that cover a reading once links in their leading names are followed."""
-        found = []
+        return [
+            number
+            for target, numbers in self._targets(ground)
+            for number in numbers
+            if any(self._holds_below(number, reading, target, ground) for reading in readings)
+        ]
+
+    def _holds_below(self, number: int, reading: Parts, target: Parts, ground: Ground) -> bool:
+        pattern = self._patterns[number]
+        return _covers_widely(pattern, pattern.below_lead, reading, target, ground)
+
+    def _targets(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
+        """Where the leading names of rules lead through links, and which rules."""
+        if len(self._leads) <= FRESH_FOLDERS:
+            return [*self._follow(ground)]
+        if self._followed is None or not self._followed[0].same_place(ground):
+            self._followed = (ground, [*self._follow(ground)])
+        return self._followed[1]
+
+    def _follow(self, ground: Ground) -> Iterator[tuple[Parts, list[int]]]:
         for (_, _, lead), numbers in self._leads.items():
             for base in ground.bases(self._patterns[numbers[0]]):
-                for target in self._targets(base, lead, ground):
-                    for number in numbers:
-                        pattern = self._patterns[number]
-                        rest = pattern.segments[len(lead) :]
-                        if any(_covers_widely(pattern, rest, reading, target, ground) for reading in readings):
-                            found.append(number)
-        return found
-
-    def _targets(self, base: Parts, lead: Parts, ground: Ground) -> tuple[Parts, ...]:
-        path = joined(base + lead)
-        if len(self._leads) <= FRESH_FOLDERS:
-            return ground.links(path)
-        key = (id(ground.files), path, ())
-        known = self._remembered.get(key)
-        if known is None:
-            known = self._remembered[key] = ground.links(path)
-        return known
+                for target in ground.links(joined(base + lead)):
+                    yield target, numbers
 
 
 def _key(segments: Segments) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 from agent_sdk.rules.spelling import Parts, folded
@@ -56,24 +57,23 @@ FILE_STARTS = {".yarnrc": _PACKAGES, ".pnp.": _PACKAGES}
 
 def protected(readings: Iterable[Parts], settings_dir: str) -> str | None:
     """Why writing to a path needs a person: the name and the reason, or `None`. Any reading will do."""
-    for reading in readings:
-        names = [plain_name(name) for name in reading]
-        for name in names:
-            why = FOLDERS.get(name)
-            if why is None and name == plain_name(settings_dir):
-                why = FOLDERS[".claude"]
-            if why is not None:
-                return f"{name} is protected: {why}"
-        for pair in pairwise(names):
-            if pair in FOLDER_PAIRS:
-                return f"{'/'.join(pair)} is protected: {FOLDER_PAIRS[pair]}"
-        last = names[-1] if names else ""
-        for start, why in FILE_STARTS.items():
-            if last.startswith(start):
-                return f"{last} is protected: {why}"
-        if last in FILES:
-            return f"{last} is protected: {FILES[last]}"
-    return None
+    return next((why for reading in readings if (why := _protected(reading, settings_dir))), None)
+
+
+@lru_cache(maxsize=4096)
+def _protected(reading: Parts, settings_dir: str) -> str | None:
+    names = [plain_name(name) for name in reading]
+    for name in names:
+        why = FOLDERS.get(name) or (FOLDERS[".claude"] if name == plain_name(settings_dir) else None)
+        if why is not None:
+            return f"{name} is protected: {why}"
+    for pair in pairwise(names):
+        if pair in FOLDER_PAIRS:
+            return f"{'/'.join(pair)} is protected: {FOLDER_PAIRS[pair]}"
+    last = names[-1] if names else ""
+    starts = (why for start, why in FILE_STARTS.items() if last.startswith(start))
+    reason = FILES.get(last) or next(starts, None)
+    return reason and f"{last} is protected: {reason}"
 
 
 def plain_name(name: str) -> str:

@@ -175,6 +175,8 @@ def _domain_fault(rule: Rule) -> str | None:
         return "names no domain"
     if "/" in host or "@" in host:
         return "holds more than a host: write the host alone, as in domain:example.com"
+    if ":" in host.lstrip("[").rstrip("]") and host.count(":") < 2:
+        return "names a port: a domain rule covers every port"
     return None
 
 

@@ -64,7 +64,7 @@ class Places:
         uses = file_uses(texts)
         name = texts[0]
         if name in ("cd", "pushd") and not uses:
-            return spelled >= len(texts)
+            return False
         for use in uses:
             if use.use == "read" or (use.index < spelled and use.into < spelled):
                 continue

@@ -60,6 +60,7 @@ class _Frame:
     builder: WordBuilder | None = None
     operator: tuple[str, str] | None = None
     opened_at: int = 0
+    quote_at: int = -1
     sink: int = -1
     cases: int = 0
 
@@ -108,6 +109,8 @@ class _Splitter:
                 self._step_quoted()
             else:
                 self._step()
+        if self._frame.double and not self._frame.body:
+            self._queue.append((self._text[self._frame.quote_at + 1 :], False))
         while self._frames:
             self._close()
         self._end_command()
@@ -169,13 +172,11 @@ class _Splitter:
             case ")":
                 self._closing_bracket()
             case "'" if not self._frame.literal_quotes:
-                end = text.find("'", at + 1)
-                end = len(text) if end < 0 else end
-                self._word().literal(text[at + 1 : end])
-                self._at = end + 1
+                self._single_quoted()
             case '"':
                 self._word().literal("")
                 self._frame.double = True
+                self._frame.quote_at = at
                 self._at += 1
             case "\\":
                 if text[at + 1 : at + 2] != "\n":
@@ -194,6 +195,16 @@ class _Splitter:
             case char:
                 self._word().bare(char)
                 self._at += 1
+
+    def _single_quoted(self) -> None:
+        """A quoted string. Without an end what it holds is read once more, as if the quote were not there."""
+        start = self._at + 1
+        end = self._text.find("'", start)
+        if end < 0:
+            end = len(self._text)
+            self._queue.append((self._text[start:], False))
+        self._word().literal(self._text[start:end])
+        self._at = end + 1
 
     def _operator(self, char: str) -> None:
         text, at = self._text, self._at

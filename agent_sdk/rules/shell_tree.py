@@ -252,7 +252,7 @@ class _Walker:
             self.feeds.append(Feed((owner, owner + 1), (start, owner)))
         previous = body.end_byte if body is not None else -1
         for child in rest:
-            if previous >= 0:
+            if previous >= 0 and not self._lone_dash(previous, child.start_byte, owner):
                 self._check_gap(previous, child.start_byte, touching=True)
             previous = child.end_byte
             redirects.append(self._redirect(child))
@@ -262,6 +262,15 @@ class _Walker:
         for child in rest:
             if child.type == "heredoc_redirect":
                 self._behind_heredoc(child, start, owner)
+
+    def _lone_dash(self, left: int, right: int, owner: int) -> bool:
+        """The grammar loses a `-` before a here-document (`python - <<X`): it is put back. True when one was there."""
+        gap = self._data[left:right]
+        if gap.strip(b" \t") != b"-" or gap[:1] not in (b" ", b"\t") or not self.commands[owner].words:
+            return False
+        command = self.commands[owner]
+        self.commands[owner] = replace(command, words=(*command.words, plain_word("-")))
+        return True
 
     def _owner(self, body: Node) -> int:
         """The command that a redirection behind `body` belongs to; -1 when it belongs to a group."""

@@ -21,7 +21,7 @@ READS = frozenset(["<", "<>"])
 NULL = "/dev/null"
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _HOME = frozenset(["$HOME", "${HOME}"])
-_HERE = frozenset(["$PWD", "${PWD}"])
+_HERE = frozenset(["$PWD", "${PWD}", "$(pwd)", "`pwd`", "$(pwd -P)"])
 _MAX_FOLDERS = 12
 _ALL_OF = frozenset(["/*", "/", "/.", "/.*", "/**", "/*/", "/{*,.*}", "/{.*,*}"])
 
@@ -219,22 +219,28 @@ class ShellView:
             text = path_text(word, use.offset)
             if text is None:
                 continue
+            if text.startswith("~") and not text.startswith("~/"):
+                return f"{text} may be a home folder"
             for path in self.spelled(text, self.folders):
                 for reading in path.readings or (parts(path.absolute),):
-                    if self._critical(reading):
+                    if self._critical((*reading, "*") if name == "find" else reading, contents=name != "find"):
                         return f"it removes {joined(reading)}"
         return None
 
-    def _critical(self, reading: Parts) -> bool:
-        """True for a path that nobody wants to lose; `folder/*` is the folder, save for the working directory's own."""
+    def _critical(self, reading: Parts, *, contents: bool) -> bool:
+        """True for a path that nobody wants to lose; `folder/*` is the folder.
+
+        What the working directory holds counts with `contents` only.
+        """
         emptied = len(reading) > 0 and set(reading[-1]) <= set("*.?") and "*" in reading[-1]
         folder = reading[:-1] if emptied else reading
         if len(folder) < 2 and not (emptied and folder == ("tmp",)):
             return True
-        here = self.ground.spellings(self.ground.cwd)
-        if folder in self.ground.spellings(self.files.home) or (not emptied and folder in self.ground.working):
+        if folder in self.ground.spellings(self.files.home):
             return True
-        return any(base[: len(folder)] == folder and (not emptied or base != folder) for base in here)
+        if folder in self.ground.working:
+            return contents or not emptied
+        return any(base[: len(folder)] == folder for base in self.ground.spellings(self.ground.cwd))
 
 
 def path_text(word: Word, offset: int) -> str | None:

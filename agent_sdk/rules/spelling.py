@@ -99,6 +99,7 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
     if written.startswith("/proc/"):
         inner = _PROCESS.sub(lambda match: cwd if match[1] == "cwd" else "", written)
         if inner != written:
+            readings.append(parts(inner))
             odd = _follow(inner or "/", files, readings) or odd
     return Spelled(
         text=text, absolute=joined(readings[0]), readings=tuple(dict.fromkeys(readings)), odd=odd, refused=None

@@ -63,9 +63,7 @@ WRAPPERS: dict[str, Wrapper] = {
         long_values=_longs("--signal", "--kill-after"),
         long_flags=_longs("--foreground", "--preserve-status", "--verbose"),
     ),
-    "time": Wrapper(
-        why="measures a command (keyword and program)", values="of", flags="pavV", stripped=True, long_flags=_longs()
-    ),
+    "time": Wrapper(why="measures a command (keyword and program)", flags="p", stripped=True),
     "nice": Wrapper(
         why="lowers the priority of a command",
         values="n",
@@ -208,6 +206,17 @@ class ShellCall:
     def reads_input(self) -> bool:
         """True when what it runs comes from its standard input."""
         return not self.command and self.script is None
+
+
+def glued_text(argv: Sequence[str]) -> str | None:
+    """`sh -c'text'`: no shell takes it so, but a reader may think that one does."""
+    for word in argv[1:]:
+        if not word.startswith("-") or word.startswith("--"):
+            return None
+        text = word.partition("c")[2]
+        if not text.isalnum() and text.strip("-"):
+            return text
+    return None
 
 
 def shell_call(argv: Sequence[str]) -> ShellCall:

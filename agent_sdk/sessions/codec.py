@@ -159,6 +159,7 @@ def pending_to_json(pending: PendingApproval) -> dict[str, Json]:
         "state": pending.state,
         "trace": plain("PendingApproval.trace", list(pending.trace)),
         "input_schema": plain("PendingApproval.input_schema", pending.input_schema),
+        "unknown": pending.unknown,
         "answer": None if pending.answer is None else answer_to_json(pending.answer),
     }
 
@@ -185,6 +186,7 @@ def pending_from_json(raw: Json, record: str = "PendingApproval") -> PendingAppr
         state=fields.maybe_text("state"),
         trace=fields.objects("trace"),
         input_schema=fields.maybe_object("input_schema"),
+        unknown=fields.raw.get("unknown") is True,
         answer=None if answer is None else answer_from_json(answer, f"{record}.answer"),
     )
 

@@ -14,13 +14,24 @@ from agent_sdk.render.text import visible
 INDENT = "    "
 
 
-def card_lines(card: Card) -> list[str]:
-    """The card without its questions, which are drawn one at a time by `question_lines`."""
+SHOWN_LINES = 400
+
+
+def card_lines(card: Card, *, limit: int | None = SHOWN_LINES) -> list[str]:
+    """The card without its questions, which are drawn one at a time by `question_lines`.
+
+    At most `limit` lines of a diff are drawn, and how many more there are is told. `None` draws them all.
+    """
     lines = [INDENT + card.summary] if card.summary else []
     lines += [f"  Note: {notice}" for notice in card.notices]
     for part in card.body:
-        lines += _part_lines(part)
+        lines += _part_lines(part, limit)
     return lines
+
+
+def is_cut(card: Card) -> bool:
+    """True when `card_lines` does not draw the whole card by default."""
+    return any(isinstance(part, Diff) and len(part.lines) > SHOWN_LINES for part in card.body)
 
 
 def question_lines(question: ShownQuestion, number: int, count: int) -> list[str]:
@@ -37,23 +48,27 @@ def question_lines(question: ShownQuestion, number: int, count: int) -> list[str
     return [*lines, f"  {numbers} or your own words; Enter skips."]
 
 
-def context_lines(context: PermissionContext) -> list[str]:
-    """Who asks, why a person is asked, and until when. Empty for the main agent when nothing else is known."""
+def who_lines(context: PermissionContext) -> list[str]:
+    """Which sub-agent asks and until when it waits. Empty for the main agent without a time limit."""
     lines = []
     if context.agent_path or context.agent_type or context.agent_id:
         name = context.agent_type or context.agent_id or "without a name"
         path = f" ({' / '.join(context.agent_path)})" if context.agent_path else ""
         lines.append(f"  Asked by the sub-agent {_one_line(name + path)}")
-    if context.description:
-        lines.append(f"  About: {_one_line(context.description)}")
+    if context.deadline is not None:
+        lines.append(f"  Answer before {context.deadline.astimezone().isoformat(sep=' ', timespec='seconds')}")
+    return lines
+
+
+def why_lines(context: PermissionContext) -> list[str]:
+    """Why a person is asked at all, as far as it is known."""
+    lines = []
     if context.decision_reason:
         lines.append(f"  Why you are asked: {_one_line(context.decision_reason)}")
     if context.matched_rule:
         lines.append(f"  Rule: {_one_line(context.matched_rule)}")
     if context.blocked_path:
         lines.append(f"  Path: {_one_line(context.blocked_path)}")
-    if context.deadline is not None:
-        lines.append(f"  Answer before {context.deadline.astimezone().isoformat(sep=' ', timespec='seconds')}")
     return lines
 
 
@@ -64,16 +79,17 @@ def trace_lines(context: PermissionContext) -> list[str]:
     return [f"{INDENT}{number}. {_one_line(str(step))}" for number, step in enumerate(context.trace, 1)]
 
 
-def _part_lines(part: Part) -> Iterator[str]:
+def _part_lines(part: Part, limit: int | None) -> Iterator[str]:
     match part:
         case Command(text):
             first, *rest = text.split("\n")
             yield f"  $ {first}"
             yield from (INDENT + line for line in rest)
         case Diff(lines, left_out):
-            yield from (INDENT + line for line in lines)
-            if left_out:
-                yield f"{INDENT}… {left_out:,} more lines"
+            drawn = lines[:limit]
+            yield from (INDENT + line for line in drawn)
+            if missing := len(lines) - len(drawn) + left_out:
+                yield f"  … {missing:,} more lines are not shown here"
         case Fields(pairs):
             for name, value in pairs:
                 first, *rest = value.split("\n")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from agent_sdk.decisions import Allow, Defer, Deny, PermissionContext
+from agent_sdk.render.card import Card
 from agent_sdk.render.text import shorten, visible
 from agent_sdk.terminal.console import Console, InputEnded
-from agent_sdk.terminal.draw import trace_lines
+from agent_sdk.terminal.draw import card_lines, trace_lines
 from agent_sdk.values import Json, JsonObject
 
 Decision: TypeAlias = Allow | Deny | Defer
@@ -21,12 +22,16 @@ ENDED = "Not approved: nobody answered, because the input of the terminal ended.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """A call that waits for a person, and the terminal where the person is. `by` is who answers, for the trace."""
+    """A call that waits for a person, how it is shown, and the terminal where the person is.
+
+    `by` is who answers, for the trace.
+    """
 
     console: Console
     tool_name: str
     tool_input: JsonObject
     context: PermissionContext
+    card: Card
     by: str | None = None
 
 
@@ -114,6 +119,11 @@ async def _explain(asking: Asking) -> Decision | None:
     return None
 
 
+async def _show_all(asking: Asking) -> Decision | None:
+    asking.console.say(*card_lines(asking.card, limit=None))
+    return None
+
+
 MENU: tuple[Choice, ...] = (
     Choice("Yes, once", _approve),
     Choice("Yes, with changes: edit the input, then run it", _edit),
@@ -123,6 +133,9 @@ MENU: tuple[Choice, ...] = (
     Choice("Why am I asked?", _explain),
 )
 """The choices of this version, in the order of their numbers."""
+
+LONG_MENU = (*MENU, Choice("Show all of the change", _show_all))
+"""For a call that is too long to be shown at once."""
 
 
 def _json_object(line: str) -> dict[str, Json]:

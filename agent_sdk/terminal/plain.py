@@ -10,12 +10,14 @@ from anyio import to_thread
 from agent_sdk.decisions import Allow, Defer, Deny, PermissionContext
 from agent_sdk.questions.schema import Question, as_questions
 from agent_sdk.render.card import Card, Questions
-from agent_sdk.render.tools import render_call
+from agent_sdk.render.text import visible
+from agent_sdk.render.tools import has_renderer, render_call
 from agent_sdk.terminal.console import Console
-from agent_sdk.terminal.draw import card_lines, context_lines
+from agent_sdk.terminal.draw import card_lines, is_cut, who_lines, why_lines
 from agent_sdk.terminal.lines import LineReader
-from agent_sdk.terminal.menu import MENU, Asking, ask_about_call
+from agent_sdk.terminal.menu import LONG_MENU, MENU, Asking, ask_about_call
 from agent_sdk.terminal.questions import ask_questions
+from agent_sdk.values import JsonObject
 
 
 class TerminalApprover:
@@ -50,25 +52,29 @@ class TerminalApprover:
         console = self._console
         async with console.conversation():
             card = await to_thread.run_sync(_card, tool_name, tool_input, context.cwd, abandon_on_cancel=True)
-            questions = _questions(tool_name, tool_input, card)
-            title = card.title if questions else f"Permission needed: {card.title}"
-            console.say("", title + self._others(), *context_lines(context), *card_lines(card))
-            if questions:
+            if questions := _questions(tool_name, tool_input, card):
                 asked, shown = questions
+                console.say("", card.title + self._others(), *who_lines(context), *card_lines(card))
                 return await ask_questions(console, tool_input, asked, shown.questions, by=self._by)
-            asking = Asking(console=console, tool_name=tool_name, tool_input=tool_input, context=context, by=self._by)
-            return await ask_about_call(asking, MENU)
+            console.say("", f"Permission needed: {card.title}{self._others()}", *who_lines(context))
+            if context.description and not has_renderer(tool_name):
+                console.say(f"  About the tool: {visible(context.description, keep_newlines=False)}")
+            console.say(*card_lines(card), *why_lines(context))
+            asking = Asking(
+                console=console, tool_name=tool_name, tool_input=tool_input, context=context, card=card, by=self._by
+            )
+            return await ask_about_call(asking, LONG_MENU if is_cut(card) else MENU)
 
     def _others(self) -> str:
         waiting = self._console.waiting
         return f" ({waiting} more waiting)" if waiting else ""
 
 
-def _card(tool_name: str, tool_input: dict[str, Any], cwd: str) -> Card:
+def _card(tool_name: str, tool_input: JsonObject, cwd: str) -> Card:
     return render_call(tool_name, tool_input, cwd=cwd or ".")
 
 
-def _questions(tool_name: str, tool_input: dict[str, Any], card: Card) -> tuple[Sequence[Question], Questions] | None:
+def _questions(tool_name: str, tool_input: JsonObject, card: Card) -> tuple[Sequence[Question], Questions] | None:
     """The questions to ask and how they are shown; `None` for every other tool, and for a card that has none."""
     if tool_name != "AskUserQuestion":
         return None

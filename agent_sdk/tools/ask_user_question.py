@@ -94,9 +94,7 @@ def _prepare(tool_input: JsonObject) -> JsonObject:
 def _accept(current: JsonObject, update: JsonObject) -> JsonObject:
     for name in update:
         if name not in ("questions", "metadata", *PERSONS_PART):
-            raise ValueError(
-                f"AskUserQuestion takes back answers, annotations and response beside its questions; got {quoted(name)}"
-            )
+            raise ValueError(f"AskUserQuestion takes back answers, annotations and response, got {quoted(str(name))}")
     given = read_answers(parse_input(current), update).given()
     asked = {name: value for name, value in current.items() if name not in PERSONS_PART}
     return {**asked, **given} if any(name in update for name in PERSONS_PART) else asked

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from agent_sdk.calls import ToolCall, ToolFacts, ToolResult
-from agent_sdk.values import JsonObject, digest
+from agent_sdk.values import JsonObject, digest, lazy
 
 
 class Spawn(Protocol):
@@ -88,17 +87,17 @@ class Tool:
     accept: Callable[[JsonObject, JsonObject], JsonObject] | None = None
     answered: Callable[[JsonObject], bool] | None = None
 
-    @cached_property
+    @lazy
     def schema_digest(self) -> str:
         """A digest of the input schema: an approval does not outlive a change of what the tool takes."""
         return digest(self.input_schema)
 
-    @cached_property
+    @lazy
     def definition(self) -> JsonObject:
         """The tool as the Messages API takes it."""
         return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
 
-    @cached_property
+    @lazy
     def _facts(self) -> tuple[ToolFacts, ToolFacts]:
         def facts(interaction: bool) -> ToolFacts:
             return ToolFacts(

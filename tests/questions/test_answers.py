@@ -101,7 +101,7 @@ def test_nothing_is_nothing(update: Any) -> None:
 
 def test_in_part() -> None:
     """Given answers are kept in the order of the questions, open ones are named, notes answer nothing."""
-    update = {
+    update: dict[str, Any] = {
         "questions": [{**question.raw, "header": "changed"} for question in CARD],
         "answers": {"Deploy where?": "cloud", "Which database?": "SQLite"},
         "annotations": {"Which features?": {"notes": " later ", "unknown": 1}, "Deploy where?": {"preview": " p"}},

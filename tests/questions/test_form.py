@@ -242,8 +242,8 @@ class FormMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost(self) -> None:
         kept = {entry: sorted(value) for entry, value in self.answers.items()}
-        seen = {text: sorted([value] if isinstance(value, str) else value) for text, value in self.form.answers.items()}
-        assert seen == kept
+        answers: dict[str, Any] = self.form.answers
+        assert {text: sorted([value] if isinstance(value, str) else value) for text, value in answers.items()} == kept
         assert set(self.form.unanswered) == {DB, FT, DP} - set(kept)
 
     @invariant()

@@ -217,7 +217,7 @@ def test_no_forging(data: st.DataObject) -> None:
     ]
     answers = {text: data.draw(nasty) for text in texts}
     annotations = {text: {"notes": data.draw(nasty), "preview": data.draw(nasty)} for text in texts}
-    update = {"answers": answers, "annotations": annotations, "response": data.draw(nasty)}
+    update: dict[str, Any] = {"answers": answers, "annotations": annotations, "response": data.draw(nasty)}
     read = read_answers(questions, update)
     heard = hear(format_result(read))
     assert heard.pairs == [

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.render import Diff, Text
@@ -40,6 +40,7 @@ def applied(old: str, diff: Diff) -> str:
 
 
 @given(LINES, LINES)
+@settings(deadline=None)
 def test_applying_the_diff_gives_the_new_text(old: list[str], new: list[str]) -> None:
     """The lines shown are enough to turn the old text into the new one, at the line numbers shown."""
     before, after = "".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new)
@@ -66,12 +67,12 @@ def test_a_small_change_in_a_large_file_is_a_small_diff() -> None:
     assert len(part.lines) == 11
 
 
-def test_three_thousand_changed_lines_are_cut_and_counted() -> None:
-    """A diff of 3,000 lines is bounded, and the card can say how much is missing."""
-    part = diff_of("", "".join(f"line {n}\n" for n in range(3_000)), label="f")
+def test_a_very_long_diff_is_cut_and_counted() -> None:
+    """A diff is bounded, and the card can say how much is missing."""
+    part = diff_of("", "".join(f"line {n}\n" for n in range(30_000)), label="f")
     assert isinstance(part, Diff)
     assert len(part.lines) == MAX_LINES
-    assert part.left_out == 3_003 - MAX_LINES
+    assert part.left_out == 30_003 - MAX_LINES
 
 
 def test_a_tangled_change_is_quick() -> None:
@@ -88,7 +89,8 @@ def test_one_endless_line_is_cut() -> None:
     """A line of a megabyte is shown by its beginning."""
     part = diff_of("", "x" * 1_000_000, label="f")
     assert isinstance(part, Diff)
-    assert max(map(len, part.lines)) <= 2_000
+    assert max(map(len, part.lines)) < 2_100
+    assert "… (998,001 more characters)" in part.lines[3]
 
 
 def test_a_file_that_is_not_there_is_absent(tmp_path: Path) -> None:

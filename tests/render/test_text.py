@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.render import shorten, visible
@@ -54,6 +54,7 @@ def test_newlines_can_be_spelt_out() -> None:
 
 
 @given(st.text(st.characters()), st.booleans())
+@settings(deadline=None)
 def test_no_control_character_ever_gets_through(text: str, keep_newlines: bool) -> None:
     """Whatever goes in, the result holds no control, format or surrogate character but tabs and newlines."""
     shown = visible(text, keep_newlines=keep_newlines)
@@ -62,12 +63,14 @@ def test_no_control_character_ever_gets_through(text: str, keep_newlines: bool) 
 
 
 @given(st.text(st.characters()))
+@settings(deadline=None)
 def test_making_visible_twice_changes_nothing(text: str) -> None:
     """`visible` is idempotent, so a value may pass it on every border."""
     assert visible(visible(text)) == visible(text)
 
 
 @given(st.text(), st.integers(min_value=1, max_value=40))
+@settings(deadline=None)
 def test_shortened_text_fits(text: str, limit: int) -> None:
     """A shortened text has at most the characters asked for, and a short one stays as it is."""
     short = shorten(text, limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.render import Card, Command, Diff, Fields, Questions, Text, register, render_call
@@ -91,9 +91,9 @@ def test_write_of_a_new_file_shows_all_of_it(tmp_path: Path) -> None:
 
 def test_a_long_change_says_how_much_is_missing(tmp_path: Path) -> None:
     """Nobody approves hidden lines without being told of them."""
-    content = "".join(f"{n}\n" for n in range(3_000))
+    content = "".join(f"{n}\n" for n in range(30_000))
     card = render_call("Write", {"file_path": "new", "content": content}, cwd=str(tmp_path))
-    assert "2,603 more lines are not shown" in " ".join(card.notices)
+    assert "10,003 more lines are not shown" in " ".join(card.notices)
 
 
 def test_writing_over_something_unreadable_says_so(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_an_mcp_call_names_server_and_tool() -> None:
     """The long name of an MCP tool is taken apart, its arguments are listed."""
     card = render_call("mcp__github__create_issue", {"title": "Bug", "labels": ["a"]})
     assert card.title == "MCP tool create_issue of the server github"
-    assert card.body == (Fields((("title", "Bug"), ("labels", '[\n  "a"\n]'))),)
+    assert card.body == (Fields((("title", "Bug"), ("labels", '["a"]'))),)
 
 
 def test_questions_become_a_question_card() -> None:
@@ -159,10 +159,11 @@ def test_a_renderer_that_raises_gives_way_to_json() -> None:
         raise RuntimeError("no")
 
     register("Broken", broken)
-    assert render_call("Broken", {"a": 1}) == Card(title="Broken", body=(Text('{\n  "a": 1\n}'),))
+    assert render_call("Broken", {"a": 1}) == Card(title="Broken", body=(Text('{"a": 1}'),))
 
 
 @given(st.sampled_from(TOOLS), JSON_OBJECTS)
+@settings(deadline=None)
 def test_every_input_has_a_card_that_is_safe_to_print(tool: str, tool_input: JsonObject) -> None:
     """No input makes rendering fail or brings a control character onto the screen."""
     shown = words(render_call(tool, tool_input))

@@ -80,6 +80,7 @@ def test_no_other_line_ever_approves(lines: list[str]) -> None:
 
 
 @given(st.text())
+@settings(deadline=None)
 def test_a_choice_is_its_number_and_nothing_else(line: str) -> None:
     """A line chooses only when it is a number of the menu, give or take spaces and the width of digits."""
     choice = chosen(line, MENU)

@@ -171,7 +171,16 @@ async def test_a_long_diff_is_bounded(tmp_path: Path) -> None:
     with Person("3") as person:
         await person.asked("Write", {"file_path": "new", "content": content}, cwd=str(tmp_path))
     assert len(person.seen.splitlines()) < 450
-    assert person.seen.count("2,603 more lines") == 2
+    assert "2,603 more lines are not shown here" in person.seen
+
+
+async def test_a_long_diff_can_be_seen_whole(tmp_path: Path) -> None:
+    """Nobody has to approve what they have not seen: one more choice shows every line, then asks again."""
+    content = "".join(f"line {n}\n" for n in range(3_000))
+    with Person("7", "3") as person:
+        decision = await person.asked("Write", {"file_path": "new", "content": content}, cwd=str(tmp_path))
+    assert decision == Deny()
+    assert "    +line 2999\n" in person.seen
 
 
 SCRIPT = """
@@ -202,3 +211,12 @@ def test_it_works_without_a_terminal(anyio_backend: str, tmp_path: Path, stdin: 
     decisions = [line for line in shown.splitlines() if line.startswith("DECISION")]
     wanted = ("Deny", "Deny") if stdin == "null" else ("Allow", "Deny")
     assert [line.split()[1].split("(")[0] for line in decisions] == list(wanted)
+
+
+async def test_an_unknown_tool_is_explained() -> None:
+    """The description of a tool of the application is shown; for the built-in ones everybody knows it."""
+    with Person("3", "3") as person:
+        await person.asked("Deploy", {"to": "prod"}, description="Puts the site on the air.")
+        await person.asked("Bash", {"command": "ls"}, description="Runs a command.")
+    assert "About the tool: Puts the site on the air." in person.seen
+    assert "Runs a command." not in person.seen

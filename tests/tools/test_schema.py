@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agent_sdk.errors import OptionsError
 from agent_sdk.tools.schema import compile_check
+from agent_sdk.tools.schema_leaves import LEAVES
 
 COMMAND = {
     "type": "object",
@@ -195,3 +196,21 @@ def test_a_value_fits_its_own_const_and_nothing_else_of_another_kind(value: Any)
     said = check({"const": value}, value)
     assert said is None or "nan" in repr(value)
     assert check({"const": [value]}, value) is not None
+
+
+KEYWORDS = [*LEAVES, "items", "prefixItems", "properties", "required", "additionalProperties", "propertyNames"]
+KEYWORDS += ["anyOf", "oneOf", "allOf", "$ref", "$defs", "title", "not"]
+argument_values = st.recursive(
+    json_values | st.sampled_from(["string", "object", "array", "#/$defs/a", "a+"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYWORDS, "a"]), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(KEYWORDS), argument_values, max_size=5), json_values)
+def test_any_schema_is_compiled_or_refused_and_then_checks_without_raising(schema: Any, value: Any) -> None:
+    try:
+        compiled = compile_check(schema)
+    except OptionsError:
+        return
+    assert compiled(value) is None or isinstance(compiled(value), str)

@@ -1,0 +1,78 @@
+"""What a subcommand is, how it ends, and how it tells what went wrong."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TextIO
+
+from agent_sdk.config import MODES
+
+
+class Exit(IntEnum):
+    """Exit codes. `NO`: it worked, and the result is no. `INTERRUPTED`, `BROKEN_PIPE`: 128 and the signal's number."""
+
+    OK = 0
+    NO = 1
+    USAGE = 2
+    ENVIRONMENT = 3
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+class Problem(Exception):
+    """Something that the person at the keyboard can mend: what happened, where, and what to do about it."""
+
+    def __init__(self, what: str, *, where: str, to_do: str, code: Exit = Exit.USAGE) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.to_do = to_do
+        self.code = code
+
+    def lines(self) -> tuple[str, str, str]:
+        """The three lines that go to standard error."""
+        return f"error: {self.what}", f"where: {self.where}", f"to do: {self.to_do}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One subcommand. `run` returns the exit code, or raises Problem or an AgentSDKError."""
+
+    name: str
+    summary: str
+    add_arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+def add_policy_arguments(parser: ArgumentParser) -> None:
+    """The options that say what may run: `--mode`, `--allow`, `--ask`, `--deny`, `--cwd`."""
+    parser.add_argument("--mode", choices=MODES, default="default", help="permission mode (default: default)")
+    for behavior, what in (
+        ("allow", "needs nobody"),
+        ("ask", "always needs a person"),
+        ("deny", "never runs"),
+    ):
+        parser.add_argument(
+            f"--{behavior}",
+            action="append",
+            default=[],
+            metavar="RULE",
+            help=f"what this rule covers {what}; may be repeated",
+        )
+    parser.add_argument("--cwd", default=".", metavar="DIR", help="working directory (default: this one)")
+
+
+def directory(given: str) -> str:
+    """The directory that `--cwd` names. Raises Problem when it is none."""
+    if not Path(given).is_dir():
+        raise Problem(f"there is no directory {given!r}", where="--cwd", to_do="name a directory that exists")
+    return given
+
+
+def is_terminal(*streams: TextIO | None) -> bool:
+    """True when a person sits behind all of these. A stream that is closed or was never there is none."""
+    return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)

@@ -1,0 +1,81 @@
+"""`agent-sdk explain`: what would become of one call, and why. Asks nobody, runs nothing."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import NoReturn
+
+from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory
+from agent_sdk.decisions import Verdict
+from agent_sdk.permissions.policy import PermissionPolicy
+from agent_sdk.render.text import visible
+from agent_sdk.sessions.codec import considered_to_json
+from agent_sdk.values import JsonObject, to_text
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `explain`."""
+    parser.add_argument("tool", metavar="TOOL", help="name of the tool, such as Bash")
+    parser.add_argument("input", metavar="JSON", help='the call\'s input, such as \'{"command": "ls"}\'')
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    add_policy_arguments(parser)
+
+
+def run_explain(arguments: Namespace) -> int:
+    """Print the verdict. Exit code 0 for allow, 1 for ask and deny. Raises Problem, RuleError or OptionsError."""
+    tool: str = arguments.tool
+    policy = PermissionPolicy.load(
+        cwd=directory(arguments.cwd),
+        mode=arguments.mode,
+        allow=arguments.allow,
+        ask=arguments.ask,
+        deny=arguments.deny,
+    )
+    verdict = policy.evaluate(tool, _input(arguments.input))
+    print(to_text(verdict_to_json(verdict)) if arguments.json else visible(verdict.explain()))
+    return Exit.OK if verdict.behavior == "allow" else Exit.NO
+
+
+def verdict_to_json(verdict: Verdict) -> JsonObject:
+    """The JSON form of a verdict. Fields are only ever added."""
+    return {
+        "behavior": verdict.behavior,
+        "tool_name": verdict.call.tool,
+        "tool_input": verdict.call.effective,
+        "cwd": verdict.call.cwd,
+        "by": verdict.by,
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "kind": verdict.kind,
+        "fix": verdict.fix,
+        "trace": [considered_to_json(step) for step in verdict.trace],
+    }
+
+
+def _input(text: str) -> JsonObject:
+    """The call's input. Raises Problem for anything but a JSON object."""
+    to_do = 'give the tool\'s input as one JSON object, such as \'{"command": "ls"}\''
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        where = f"the argument JSON, line {error.lineno}, column {error.colno}"
+        raise Problem(f"this is not JSON: {error.msg}", where=where, to_do=to_do) from None
+    except (ValueError, RecursionError) as error:
+        raise Problem(f"this is not JSON: {error}", where="the argument JSON", to_do=to_do) from None
+    if not isinstance(value, Mapping):
+        raise Problem("the input of a tool is a JSON object", where="the argument JSON", to_do=to_do)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+EXPLAIN = Command(
+    name="explain",
+    summary="the verdict for one call and how it came about, asking nobody",
+    add_arguments=add_arguments,
+    run=run_explain,
+)

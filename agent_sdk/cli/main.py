@@ -1,0 +1,141 @@
+"""The command line: picks the subcommand, and turns whatever goes wrong into three short lines."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import NoReturn, TextIO
+
+from agent_sdk.cli.command import Command, Exit, Problem
+from agent_sdk.cli.demo import DEMO
+from agent_sdk.cli.explain import EXPLAIN
+from agent_sdk.cli.run import RUN
+from agent_sdk.errors import AgentSDKError, ModelError, OptionsError, RuleError, SettingsError
+from agent_sdk.options import CanUseToolShadowedWarning
+from agent_sdk.render.text import visible
+
+COMMANDS: tuple[Command, ...] = (DEMO, RUN, EXPLAIN)
+_log = logging.getLogger("agent_sdk")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line (`None` = the process's own) and return its exit code (see `Exit`).
+
+    Raises SystemExit for `--help` and `--version`; nothing else.
+    """
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (closed by whoever started us)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    try:
+        with _plain_words():
+            arguments = _parser().parse_args(argv)
+            command: Command = arguments.chosen
+            code = command.run(arguments)
+            sys.stdout.flush()
+            return code
+    except Problem as problem:
+        return _tell(problem)
+    except AgentSDKError as error:
+        return _tell(_as_problem(error))
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        _give_up_output()
+        return Exit.BROKEN_PIPE
+    except OSError as error:
+        _give_up_output()
+        reason = error.strerror or type(error).__name__
+        where = str(error.filename or "standard output")
+        return _tell(Problem(reason, where=where, to_do="mend it and try again", code=Exit.ENVIRONMENT))
+
+
+def _give_up_output() -> None:
+    """Write what is left of standard output to nowhere: Python would complain at its end that it cannot be flushed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Parser(ArgumentParser):
+    """An argument parser that raises Problem instead of printing its usage and leaving."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises Problem, always."""
+        raise Problem(message, where=self.prog, to_do=f"see {self.prog} --help")
+
+
+def _parser() -> ArgumentParser:
+    parser = _Parser(prog="agent-sdk", description="Permission callbacks for AI agents.")
+    parser.add_argument("--version", action="version", version=f"agent-sdk {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.summary, description=command.summary)
+        command.add_arguments(sub)
+        sub.set_defaults(chosen=command)
+    return parser
+
+
+def _version() -> str:
+    try:
+        return version("agent-sdk")
+    except PackageNotFoundError:
+        return "of a checkout that is not installed"
+
+
+def _as_problem(error: AgentSDKError) -> Problem:
+    match error:
+        case RuleError():
+            where = error.file or (f"the rule {error.rule}" if error.rule else "a rule")
+            return Problem(str(error), where=where, to_do="mend the rule; docs/permissions.md shows the form")
+        case OptionsError() | SettingsError():
+            return Problem(str(error), where="the options", to_do="mend the option that is named")
+        case ModelError():
+            return Problem(str(error), where="the model", to_do="check key and network", code=Exit.ENVIRONMENT)
+        case _:
+            return Problem(str(error), where="the session", to_do="start it anew", code=Exit.ENVIRONMENT)
+
+
+def _tell(problem: Problem) -> int:
+    for line in problem.lines():
+        print(visible(line, keep_newlines=False), file=sys.stderr)
+    return problem.code
+
+
+@contextmanager
+def _plain_words() -> Iterator[None]:
+    """Warnings and log records as one line each on standard error; details of faults stay with applications."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine("%(levelname)s: %(message)s"))
+    _log.addHandler(handler)
+    propagate, _log.propagate = _log.propagate, False
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        warnings.simplefilter("ignore", CanUseToolShadowedWarning)  # who types --mode or --allow means it
+        try:
+            yield
+        finally:
+            _log.removeHandler(handler)
+            _log.propagate = propagate
+
+
+class _OneLine(logging.Formatter):
+    """A record without its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The message and its level."""
+        return visible(f"{record.levelname.lower()}: {record.getMessage()}", keep_newlines=False)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"warning: {visible(str(message), keep_newlines=False)}", file=sys.stderr)

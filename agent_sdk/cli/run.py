@@ -1,0 +1,139 @@
+"""`agent-sdk run`: a real session, with the person at the terminal."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+
+import anyio
+
+from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal
+from agent_sdk.cli.show import denial_lines, message_lines
+from agent_sdk.cli.wire import message_to_json
+from agent_sdk.client import AgentClient
+from agent_sdk.messages import Message, ResultMessage
+from agent_sdk.models.base import Model
+from agent_sdk.models.scripted import ScriptedModel
+from agent_sdk.options import AgentOptions
+from agent_sdk.terminal import Console, TerminalApprover
+from agent_sdk.values import to_text
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `run`."""
+    parser.add_argument("prompt", metavar="PROMPT", nargs="?", help="what the agent is to do")
+    parser.add_argument("--model", metavar="NAME", help="name of the model")
+    parser.add_argument("--script", metavar="FILE", help="play this script instead of asking a model: needs no key")
+    parser.add_argument("--max-turns", type=int, metavar="N", help="at most so many model requests")
+    parser.add_argument("--json", action="store_true", help="print one message a line; without a terminal ask nobody")
+    parser.add_argument("--fail-on-denial", action="store_true", help="exit with 1 when any call was denied")
+    parser.add_argument("--resume", metavar="ID", help="not available yet")
+    add_policy_arguments(parser)
+
+
+def run_session(arguments: Namespace) -> int:
+    """Run one prompt to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
+
+    Raises Problem, OptionsError or RuleError before anything is sent.
+    """
+    if arguments.resume is not None:
+        raise Problem(
+            "--resume is not available yet: sessions are kept in memory and end with their process",
+            where="agent-sdk run",
+            to_do="start a new session with a PROMPT",
+        )
+    prompt: str | None = arguments.prompt
+    if prompt is None or not prompt.strip():
+        raise Problem("there is no prompt", where="agent-sdk run PROMPT", to_do="say what the agent is to do")
+    console = Console(output=sys.stderr if arguments.json else None)
+    session = _Session(_options(arguments, console), prompt, console, as_json=arguments.json)
+    anyio.run(session.run)
+    if session.interrupted:
+        return Exit.INTERRUPTED
+    return _exit_code(session.result, fail_on_denial=arguments.fail_on_denial)
+
+
+def _options(arguments: Namespace, console: Console) -> AgentOptions:
+    model: Model | str | None = arguments.model
+    if arguments.script is not None:
+        model = ScriptedModel.from_file(arguments.script)
+    # A program that reads our JSON is no person: somebody is asked only where somebody sees the question and can type.
+    somebody = not arguments.json or is_terminal(sys.stdin, sys.stderr)
+    return AgentOptions(
+        **({} if model is None else {"model": model}),
+        can_use_tool=TerminalApprover(console=console) if somebody else None,
+        permission_mode=arguments.mode,
+        allow=arguments.allow,
+        ask=arguments.ask,
+        deny=arguments.deny,
+        cwd=directory(arguments.cwd),
+        max_turns=arguments.max_turns,
+    )
+
+
+class _Session:
+    """One prompt, shown as it goes. The first Ctrl-C ends it legally, the second at once."""
+
+    def __init__(self, options: AgentOptions, prompt: str, console: Console, *, as_json: bool) -> None:
+        self._options = options
+        self._prompt = prompt
+        self._console = console
+        self._as_json = as_json
+        self.result: ResultMessage | None = None
+        self.interrupted = False
+
+    async def run(self) -> None:
+        """Run to the result message, or to the second Ctrl-C."""
+        async with AgentClient(self._options) as client, anyio.create_task_group() as tasks:
+            await tasks.start(self._hear_signals, client, tasks.cancel_scope)
+            await client.query(self._prompt)
+            async for message in client.receive_response():
+                self._show(message)
+            tasks.cancel_scope.cancel()
+
+    def _show(self, message: Message) -> None:
+        if isinstance(message, ResultMessage):
+            self.result = message
+        if self._as_json:
+            print(to_text(message_to_json(message)), flush=True)
+        else:
+            self._console.say(*message_lines(message))
+
+    async def _hear_signals(
+        self, client: AgentClient, everything: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]
+    ) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+            task_status.started()
+            async for _ in signals:
+                if self.interrupted:
+                    everything.cancel()
+                    return
+                self.interrupted = True
+                print("Interrupting; once more ends it at once.", file=sys.stderr, flush=True)
+                await client.interrupt()
+
+
+def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
+    """How the run ended, as an exit code. Raises Problem when the model could not be asked."""
+    if result is None:
+        return Exit.NO
+    if result.terminal_reason == "model_error":
+        raise Problem(
+            "; ".join(result.errors) or "the model could not be asked",
+            where="the model service",
+            to_do="set ANTHROPIC_API_KEY and check the network, or play a script with --script FILE",
+            code=Exit.ENVIRONMENT,
+        )
+    if fail_on_denial and result.permission_denials:
+        print("Denied:", *denial_lines(result.permission_denials), sep="\n", file=sys.stderr)
+        return Exit.NO
+    return Exit.NO if result.is_error else Exit.OK
+
+
+RUN = Command(
+    name="run",
+    summary="a session with a model; you approve at the terminal",
+    add_arguments=add_arguments,
+    run=run_session,
+)

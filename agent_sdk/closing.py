@@ -1,0 +1,112 @@
+"""What a run writes at the ends of things: a reply, a turn, a parked turn, a run that is broken off."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import anyio
+
+from agent_sdk.ledger import entry
+from agent_sdk.messages import AssistantMessage, UserMessage, content_block
+from agent_sdk.models.reply import Reply
+from agent_sdk.parking import pending_approval, settled_call
+from agent_sdk.permissions import messages
+from agent_sdk.results import results_content, value_of
+from agent_sdk.session import Session, permission_entry
+from agent_sdk.turn import Turn
+from agent_sdk.values import Json, JsonObject
+
+log = logging.getLogger("agent_sdk")
+
+CLOSING_SECONDS = 2.0
+
+
+async def store_reply(session: Session, reply: Reply, turn: Turn) -> AssistantMessage:
+    """Store a whole reply, as it was received, before anything is judged. A refusal is stored but never sent back."""
+    message: dict[str, Json] = {
+        "role": "assistant",
+        "content": reply.content,
+        "id": reply.message_id,
+        "model": reply.model,
+        "stop_reason": reply.stop_reason,
+        "usage": reply.usage,
+    }
+    refused = reply.stop_reason == "refusal"
+    stored = dict(entry("assistant", message=message))
+    stored["uuid"] = turn.message_uuid
+    if refused:
+        stored["refused"] = True
+        log.warning("the model refused; its message is kept in the transcript and not sent again")
+    else:
+        session.history.add_assistant(reply.content)
+    await session.write([stored])
+    return AssistantMessage(
+        content=[content_block(block) for block in reply.content],
+        model=reply.model,
+        usage=reply.usage,
+        message_id=reply.message_id,
+        stop_reason=reply.stop_reason,
+        session_id=session.id,
+        uuid=turn.message_uuid,
+    )
+
+
+async def close_turn(session: Session, turn: Turn, missing: str, *, goes_on: bool) -> UserMessage:
+    """Store the one user message that answers every call of the turn, and what came in meanwhile after it.
+
+    A call without a result reads `missing`. When the run does not go on, prompts are left for the next one.
+    """
+    more = session.take_arrivals(prompts=goes_on)
+    content = results_content(turn.ids, turn.results, more, missing)
+    value = value_of(turn.ids, turn.results)
+    return await _answer(session, turn, content, value)
+
+
+async def _answer(session: Session, turn: Turn, content: Sequence[JsonObject], value: Json) -> UserMessage:
+    session.history.add_user(content, results=True)
+    stored = entry("user", message={"role": "user", "content": content}, tool_use_result=value)
+    await session.write([*_permission_entries(turn), stored], closes=turn.message_uuid)
+    return UserMessage(
+        content=[content_block(block) for block in content],
+        uuid=str(stored["uuid"]),
+        tool_use_result=value,
+    )
+
+
+async def park_turn(session: Session, turn: Turn) -> None:
+    """Store all verdicts and all parked calls in one transaction. Results that are known are stored with them."""
+    deferral = session.ledger.deferral
+    assert deferral is not None, "calls are deferred only where the store can park them"
+    now = await deferral.now()
+    pending = [pending_approval(docket, now, turn.parked_before.get(docket.call.id)) for docket in turn.deferred]
+    settled = [
+        settled_call(docket, docket.verdict, turn.results.get(call_id) if call_id not in turn.started else None)
+        for call_id, docket in turn.dockets.items()
+        if docket.verdict is not None and docket.verdict.behavior != "defer"
+    ]
+    await session.ledger.park(_permission_entries(turn), settled, pending)
+    turn.parked = True
+
+
+def _permission_entries(turn: Turn) -> list[JsonObject]:
+    verdicts, turn.unrecorded = turn.unrecorded, []
+    return [permission_entry(verdict) for verdict in verdicts]
+
+
+async def add_user(session: Session, content: Sequence[JsonObject]) -> None:
+    """Store a prompt, or words that stand for one."""
+    session.history.add_user(content)
+    await session.write([entry("user", message={"role": "user", "content": list(content)})])
+
+
+async def abandon(session: Session, turn: Turn) -> None:
+    """The run is broken off inside a turn: write, shielded and for a short time at most, what keeps it legal."""
+    with anyio.move_on_after(CLOSING_SECONDS, shield=True) as scope:
+        try:
+            turn.give_up(messages.CANCELLED_BEFORE)
+            await close_turn(session, turn, messages.CANCELLED_BEFORE, goes_on=False)
+        except Exception as error:
+            log.error("the open turn of session %s could not be closed", session.id, exc_info=error)
+    if scope.cancelled_caught:
+        log.error("the open turn of session %s could not be closed within %s s", session.id, CLOSING_SECONDS)

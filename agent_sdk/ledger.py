@@ -1,0 +1,135 @@
+"""What a run writes, and when: the claim, the transcript, the parked calls and the journal of one session.
+
+A store that keeps only transcripts does for runs that park nothing; every other port is used where the store has it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import anyio
+
+from agent_sdk.calls import CallKey, ToolResult
+from agent_sdk.errors import SessionBusyError
+from agent_sdk.sessions.lease import HEARTBEAT, LEASE, Held
+from agent_sdk.sessions.records import Begun, Entry, OpenTurn, PendingApproval, Run, SettledCall
+from agent_sdk.sessions.store import DeferralStore, Journal, SessionKey, SessionStore
+from agent_sdk.values import Json, JsonObject
+
+PROJECT_KEY = "agent_sdk"
+
+
+def session_key(session_id: str) -> SessionKey:
+    """Where a session's transcript lives. Ids are unique, so one project key serves all: resume from any directory."""
+    return {"project_key": PROJECT_KEY, "session_id": session_id}
+
+
+def entry(kind: str, **fields: Json) -> Entry:
+    """A transcript entry with a fresh uuid and the time."""
+    return {"type": kind, "uuid": str(uuid4()), "timestamp": datetime.now(UTC).isoformat(), **fields}
+
+
+class Ledger:
+    """The session's books. `open` before the first use, `close` after the last.
+
+    Writes are shielded from cancellation: a caller that is told "cancelled" may rely on what was written before.
+    """
+
+    def __init__(self, store: SessionStore, session_id: str) -> None:
+        self.session_id = session_id
+        self.store = store
+        self.key = session_key(session_id)
+        self.deferral = store if isinstance(store, DeferralStore) else None
+        self.journal = store if isinstance(store, Journal) else None
+        self.fence = 0
+        self._held: Held | None = None
+
+    @property
+    def can_park(self) -> bool:
+        """Whether calls can be parked here."""
+        return self.deferral is not None and self.journal is not None
+
+    async def open(self) -> bool:
+        """Claim the session. True when another run may have written since this ledger last held it.
+
+        Raises SessionBusyError while another run holds it.
+        """
+        if self.deferral is None or self._held is not None:
+            return False
+        owner = f"{os.uname().nodename}:{os.getpid()}:{uuid4().hex[:8]}"
+        with anyio.CancelScope(shield=True):
+            claim = await self.deferral.claim(self.session_id, owner, LEASE)
+        foreign = claim.fence != self.fence + 1
+        self.fence = claim.fence
+        self._held = HEARTBEAT.keep(self.deferral, claim)
+        return foreign
+
+    async def close(self) -> None:
+        """Give the claim back."""
+        if self.deferral is None or self._held is None:
+            return
+        held, self._held = self._held, None
+        HEARTBEAT.drop(held)
+        with anyio.CancelScope(shield=True):
+            await self.deferral.release(held.claim)
+
+    def check(self) -> Held:
+        """The claim in use. Raises SessionBusyError when it was lost."""
+        if self._held is None or self._held.lost:
+            raise SessionBusyError(
+                f"session {self.session_id} was taken over by another run; this one starts nothing more",
+                session_id=self.session_id,
+            )
+        return self._held
+
+    async def now(self) -> datetime:
+        """The store's clock."""
+        return datetime.now(UTC) if self.deferral is None else await self.deferral.now()
+
+    async def load(self) -> list[JsonObject] | None:
+        """All entries of the transcript, or `None` when the store does not know the session."""
+        return await self.store.load(self.key)
+
+    async def open_turn(self) -> OpenTurn:
+        """What is stored of the turn that is still open."""
+        return OpenTurn() if self.deferral is None else await self.deferral.open_turn(self.session_id)
+
+    async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
+        """Add entries; `closes` is the assistant message whose turn they close."""
+        with anyio.CancelScope(shield=True):
+            if self.deferral is None:
+                await self.store.append(self.key, entries)
+            else:
+                await self.deferral.write(self.check().claim, self.key, entries, closes=closes)
+
+    async def park(
+        self, entries: Sequence[Entry], settled: Sequence[SettledCall], pending: Sequence[PendingApproval]
+    ) -> None:
+        """Store the verdicts and parked calls of a turn in one transaction."""
+        assert self.deferral is not None, "callers ask can_park first"
+        with anyio.CancelScope(shield=True):
+            await self.deferral.park(self.check().claim, self.key, entries, settled, pending)
+
+    async def begin(self, key: CallKey, effective: JsonObject, settled: Sequence[SettledCall] = ()) -> Begun:
+        """Mark a call as started, durably, before it runs."""
+        begun: Begun = Run()
+        if self.journal is not None and self.deferral is not None:
+            with anyio.CancelScope(shield=True):
+                begun = await self.journal.begin_call(self.check().claim, key, effective, settled=settled)
+        return begun
+
+    async def restart(self, key: CallKey) -> None:
+        """Let an unknown call be begun once more."""
+        assert self.journal is not None, "only a journal knows unknown calls"
+        with anyio.CancelScope(shield=True):
+            await self.journal.restart_call(self.check().claim, key)
+
+    async def end(self, key: CallKey, result: ToolResult) -> None:
+        """Store the result of a call. Accepted even when the claim was lost meanwhile."""
+        if self.journal is None or self._held is None:
+            return
+        with anyio.CancelScope(shield=True):
+            await self.journal.end_call(self._held.claim, key, result)

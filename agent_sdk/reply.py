@@ -1,0 +1,126 @@
+"""Ask the model. A stream that breaks is dropped whole and asked for again; so is a message with unusable ids."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from time import monotonic
+from uuid import uuid4
+
+import anyio
+
+from agent_sdk.errors import ModelError
+from agent_sdk.history import tool_use_ids
+from agent_sdk.messages import Message, StreamEvent, SystemMessage
+from agent_sdk.models.base import StreamBroken
+from agent_sdk.models.reply import Reply, ReplyBuilder
+from agent_sdk.request import build_request
+from agent_sdk.session import Session
+from agent_sdk.values import Json, JsonObject
+
+log = logging.getLogger("agent_sdk.model")
+
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+_UNUSABLE_MESSAGES = 2
+
+
+async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
+    """The events of a reply, if they are wanted, then the whole reply. Nothing at all after an interrupt.
+
+    Raises ModelError when no usable reply could be had. No cancel scope is held over a `yield`.
+    """
+    request = build_request(session)
+    broken = unusable = 0
+    while True:
+        builder = ReplyBuilder()
+        started = monotonic()
+        try:
+            async with aclosing(_events(session, request)) as events:
+                async for event in events:
+                    builder.feed(event)
+                    if session.options.include_partial_messages:
+                        yield StreamEvent(uuid=str(uuid4()), session_id=session.id, event=event)
+            if session.interrupt.requested:
+                return
+            reply = builder.finish()
+        except StreamBroken as error:
+            broken += 1
+            if broken > session.settings.model.max_retries:
+                raise
+            pause = session.settings.model.retry_pause(broken)
+            log.warning("the reply broke off (%s); asking again in %.1f s", error, pause)
+            yield _retry_news(broken, session.settings.model.max_retries, pause, str(error), error.status)
+            await _pause(session, pause)
+            if session.interrupt.requested:
+                return
+            continue
+        finally:
+            session.spent.api_seconds += monotonic() - started
+        if not (bad := _bad_ids(reply.content)):
+            session.spent.add(reply.model or session.settings.model.name, reply)
+            yield _with_fresh_ids(session, reply)
+            return
+        unusable += 1
+        reason = f"the model's message holds unusable tool_use ids: {', '.join(bad)}"
+        if unusable > _UNUSABLE_MESSAGES:
+            raise ModelError(reason, kind="bad_tool_use_ids")
+        log.warning("%s; it is dropped and asked for again", reason)
+        yield _retry_news(unusable, _UNUSABLE_MESSAGES, 0.0, reason, None)
+
+
+async def _events(session: Session, request: JsonObject) -> AsyncGenerator[JsonObject, None]:
+    """The raw events. Each step can be interrupted; the stream is closed whatever happens."""
+    stream = session.settings.model.stream(request)
+    try:
+        while True:
+            event: JsonObject | None = None
+            with session.interrupt.guard():
+                event = await anext(stream, None)
+            if event is None or session.interrupt.requested:
+                return
+            yield event
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            with anyio.CancelScope(shield=True):
+                await stream.aclose()
+
+
+async def _pause(session: Session, seconds: float) -> None:
+    with session.interrupt.guard():
+        await anyio.sleep(seconds)
+
+
+def _retry_news(attempt: int, most: int, pause: float, error: str, status: int | None) -> SystemMessage:
+    data: dict[str, Json] = {
+        "attempt": attempt,
+        "max_retries": most,
+        "retry_delay_ms": int(pause * 1000),
+        "error": error,
+        "error_status": status,
+    }
+    return SystemMessage(subtype="api_retry", data=data)
+
+
+def _bad_ids(content: Sequence[JsonObject]) -> list[str]:
+    """Ids for which the service would refuse the conversation for ever: empty, ill-formed, or twice in one message."""
+    ids = tool_use_ids(content)
+    return [repr(id_) for place, id_ in enumerate(ids) if not _ID.fullmatch(id_) or id_ in ids[:place]]
+
+
+def _with_fresh_ids(session: Session, reply: Reply) -> Reply:
+    """Replace ids that an earlier message used already: the only change ever made to a received message."""
+    used = session.history.tool_use_ids
+    if used.isdisjoint(tool_use_ids(reply.content)):
+        return reply
+    content: list[JsonObject] = []
+    for block in reply.content:
+        if block.get("type") == "tool_use" and block.get("id") in used:
+            fresh = f"toolu_{uuid4().hex}"
+            log.warning("the tool_use id %s was used before; it is replaced by %s", block.get("id"), fresh)
+            content.append({**block, "id": fresh})
+        else:
+            content.append(block)
+    return replace(reply, content=content)

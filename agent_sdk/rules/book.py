@@ -1,0 +1,251 @@
+"""Rules of one behaviour, looked up by what a call names, so that ten thousand cost about as much as ten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent_sdk.rules.bash import BashRules
+from agent_sdk.rules.domains import DomainRules
+from agent_sdk.rules.glob_meets import could_cover
+from agent_sdk.rules.globs import fits, pieces
+from agent_sdk.rules.names import name_covers, names_to_try, whole_server
+from agent_sdk.rules.paths import PathRules
+from agent_sdk.rules.reading import Reading
+from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
+from agent_sdk.rules.shell_places import Places
+from agent_sdk.rules.shell_view import ShellView
+from agent_sdk.rules.spelling import Spelled
+from agent_sdk.values import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A rule that covers a call; `rules` are all that it took together, `because` says for people what was covered."""
+
+    rule: Rule
+    rules: tuple[Rule, ...]
+    because: str
+
+
+def _found(rule: Rule, what: str) -> Found:
+    return Found(rule, (rule,), f"{rule.text} covers {what}")
+
+
+class Book:
+    """The rules of one behaviour. Compiled once, never changed."""
+
+    def __init__(self, behavior: RuleBehavior, rules: Iterable[Rule]) -> None:
+        self.behavior = behavior
+        self._whole: dict[str, Rule] = {}
+        self._globs: list[Rule] = []
+        self._parameters: dict[tuple[str, str], list[tuple[tuple[str, ...], Rule]]] = {}
+        self._agents: list[Rule] = []
+        self._others: dict[str, list[Rule]] = {}
+        paths: dict[str, list[Rule]] = {"Edit": [], "Read": []}
+        commands: list[Rule] = []
+        domains: list[Rule] = []
+        for rule in rules:
+            if rule.behavior != behavior:
+                continue
+            if behavior != "allow" and (parameter := _parameter(rule)) is not None:
+                name, value = parameter
+                self._parameters.setdefault((rule.tool, name), []).append((pieces(value.lower()), rule))
+            match rule.tool:
+                case tool if rule.specifier is None:
+                    if "*" in tool and not whole_server(tool):
+                        self._globs.append(rule)
+                    else:
+                        self._whole.setdefault(tool, rule)
+                case "Bash":
+                    commands.append(rule)
+                case "WebFetch":
+                    domains.append(rule)
+                case "Edit" | "Write":
+                    paths["Edit"].append(rule)
+                case "Read":
+                    paths["Read"].append(rule)
+                case "Agent" | "Task":
+                    self._agents.append(rule)
+                case tool:
+                    self._others.setdefault(tool, []).append(rule)
+        self._edit = PathRules(paths["Edit"])
+        self._read = PathRules(paths["Read"])
+        self._own_paths = {tool: PathRules(own) for tool, own in self._others.items()}
+        self._commands = BashRules(commands)
+        self._domains = DomainRules(domains)
+
+    @property
+    def names_commands(self) -> bool:
+        """True when a rule names a command."""
+        return bool(self._commands)
+
+    def may_meet(self, shell: ShellView) -> bool:
+        """True when a path rule may cover something that a glob in the command expands to."""
+        for glob in shell.globs:
+            books = (self._edit, self._read) if self.behavior == "deny" else (self._edit,)
+            if any(could_cover(book, glob.names, shell.ground) for book in (books if glob.writes else (self._read,))):
+                return True
+        return False
+
+    def any_reading(self, reading: Reading) -> Found | None:
+        """The rule that covers any reading of the call: deny and ask."""
+        rule = self._by_name(reading)
+        if rule is not None:
+            return _found(rule, reading.tool)
+        if reading.bash is not None:
+            return self._any_command(reading.bash, reading) or self._any_parameter(reading)
+        return self._any_path(reading) or self._any_agent_or_url(reading) or self._any_parameter(reading)
+
+    def every_reading(self, reading: Reading) -> Found | None:
+        """The rules that cover the call in every reading: allow."""
+        rule = self._by_name(reading)
+        if rule is not None:
+            return _found(rule, reading.tool if reading.bash is None else "the command")
+        if reading.bash is not None:
+            return self._every_command(reading.bash)
+        return self._every_path(reading) or self._every_agent_or_url(reading)
+
+    def _by_name(self, reading: Reading) -> Rule | None:
+        """The rule that covers the whole tool."""
+        for name in self._names(reading):
+            rule = self._whole.get(name)
+            if rule is not None and (name in PATH_RULES or name_covers(rule, reading.tool, reading.registry)):
+                return rule
+        for rule in self._globs:
+            if name_covers(rule, reading.tool, reading.registry):
+                return rule
+        return None
+
+    def _names(self, reading: Reading) -> tuple[str, ...]:
+        """Names of rules that may cover the whole tool: `Edit` is for all that writes; allowing it allows reading."""
+        names = names_to_try(reading.tool)
+        writes, reads = reading.facts.writes is not None, reading.facts.reads is not None
+        if reads and not (writes and self.behavior == "allow"):
+            names += ("Read",)
+        if writes or (reads and self.behavior == "allow"):
+            names += ("Edit", "Write")
+        return names
+
+    def _any_path(self, reading: Reading) -> Found | None:
+        own = self._own_paths.get(reading.tool)
+        for path in reading.writes:
+            found = self._any_written(path, reading) or (own and _any(own, path, reading))
+            if found:
+                return found
+        for path in reading.reads:
+            found = _any(self._read, path, reading) or (own and _any(own, path, reading))
+            if found:
+                return found
+        return None
+
+    def _any_written(self, path: Spelled, reading: Reading) -> Found | None:
+        """Edit rules, and Read rules that deny: who may not read a file may not change it."""
+        found = _any(self._edit, path, reading)
+        if found is None and self.behavior == "deny":
+            found = _any(self._read, path, reading)
+        return found
+
+    def _every_path(self, reading: Reading) -> Found | None:
+        used: list[Rule] = []
+        for paths, books in ((reading.writes, (self._edit,)), (reading.reads, (self._read, self._edit))):
+            for path in paths:
+                rules = (book.all_readings(path, reading.ground) for book in books)
+                rule = next((rule for rule in rules if rule is not None), None)
+                if rule is None:
+                    return None
+                used.append(rule)
+        if not used:
+            return None
+        names = ", ".join(path.absolute for path in (*reading.writes, *reading.reads))
+        return Found(used[0], tuple(dict.fromkeys(used)), f"{used[0].text} covers {names}")
+
+    def _any_command(self, shell: ShellView, reading: Reading) -> Found | None:
+        """Bash rules, and path rules for what known programs and redirections touch."""
+        rule = self._commands.any_reading(shell)
+        if rule is not None:
+            return _found(rule, "a part of the command")
+        for path in shell.writes if self._edit or self._read else ():
+            found = self._any_written(path, reading)
+            if found is not None:
+                return found
+        for path in shell.reads if self._read else ():
+            found = _any(self._read, path, reading)
+            if found is not None:
+                return found
+        return None
+
+    def _every_command(self, shell: ShellView) -> Found | None:
+        """Rules that together cover every part of the command, and the files that it is redirected to."""
+        whole_edit = self._whole.get("Edit") or self._whole.get("Write")
+        places = Places(self._edit, self._read, whole_edit, self._whole.get("Read") or whole_edit)
+        rules = self._commands.covering(shell, places)
+        if not rules:
+            return None
+        return Found(rules[0], rules, f"{' and '.join(rule.text for rule in rules)} cover all parts of the command")
+
+    def _any_agent_or_url(self, reading: Reading) -> Found | None:
+        match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
+            case "WebFetch", str(url), _:
+                rule = self._domains.either(url)
+                return None if rule is None else _found(rule, url)
+            case (("Agent" | "Task"), _, str(name)):
+                low = name.lower()
+                rules = (rule for rule in self._agents if rule.tool == reading.tool)
+                rule = next((rule for rule in rules if fits(pieces((rule.specifier or "").lower()), low)), None)
+                return None if rule is None else _found(rule, name)
+            case _:
+                return None
+
+    def _every_agent_or_url(self, reading: Reading) -> Found | None:
+        match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
+            case "WebFetch", str(url), _:
+                rule = self._domains.plain(url)
+                return None if rule is None else _found(rule, url)
+            case (("Agent" | "Task"), _, str(name)):
+                rules = (rule for rule in self._agents if rule.tool == reading.tool and rule.specifier == name)
+                rule = next(rules, None)
+                return None if rule is None else _found(rule, name)
+            case _:
+                return None
+
+    def _any_parameter(self, reading: Reading) -> Found | None:
+        """`Tool(param:value)`; for a tool whose specifiers we do not know, any text of the input that equals it."""
+        for name, given in reading.input.items() if self._parameters else ():
+            for value, rule in self._parameters.get((reading.tool, name), ()):
+                if fits(value, _as_text(given).lower()):
+                    return _found(rule, f"{name}: {_as_text(given)}")
+        for rule in self._others.get(reading.tool, ()):
+            if any(
+                isinstance(value, str) and fits(pieces(rule.specifier or ""), value) for value in reading.input.values()
+            ):
+                return _found(rule, "the input")
+        return None
+
+
+def _parameter(rule: Rule) -> tuple[str, str] | None:
+    """Name and value of a rule for a parameter; `WebFetch(domain:x)` and `Bash(x:*)` are something else."""
+    parameter = rule.parameter
+    if parameter is None or (rule.tool == "WebFetch" and parameter[0] == "domain"):
+        return None
+    return None if rule.tool == "Bash" and parameter[1] == "*" else parameter
+
+
+def _any(rules: PathRules, path: Spelled, reading: Reading) -> Found | None:
+    rule = rules.any_reading(path, reading.ground)
+    return None if rule is None else _found(rule, path.absolute)
+
+
+def _as_text(value: Json) -> str:
+    """A JSON value as it is written in a rule."""
+    match value:
+        case True:
+            return "true"
+        case False:
+            return "false"
+        case None:
+            return "null"
+        case str() | int() | float():
+            return str(value)
+        case _:
+            return ""

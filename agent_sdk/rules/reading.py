@@ -1,0 +1,127 @@
+"""One call as the rules see it: what it names, in every reading, and what is odd, protected or critical about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from agent_sdk.calls import ToolFacts
+from agent_sdk.rules.files import FileView
+from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.protected import protected
+from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
+from agent_sdk.rules.shell_view import ShellView
+from agent_sdk.rules.spelling import Spelled, spell
+from agent_sdk.values import JsonObject
+
+_PATH_FIELDS = ("file_path", "notebook_path", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call is judged: its working directory, the additional ones, the settings folder's name, and the disk."""
+
+    cwd: str
+    additional: tuple[str, ...] = ()
+    settings_dir: str = ".claude"
+    files: FileView = field(kw_only=True)
+
+
+class Reading:
+    """One call as the rules see it. Everything is worked out when it is first asked for, and once.
+
+    `registry` are the names of all registered tools, if known: they settle which server a tool belongs to. Never raises
+    for odd input: what cannot be read is `odd`, and no rule or mode may approve it.
+    """
+
+    def __init__(
+        self, tool: str, input: JsonObject, facts: ToolFacts, place: Place, *, registry: frozenset[str] | None = None
+    ) -> None:
+        self.tool = tool
+        self.input = input
+        self.facts = facts
+        self.place = place
+        self.registry = registry
+        self.ground = Ground(place.cwd, place.additional, place.files)
+
+    @cached_property
+    def bash(self) -> ShellView | None:
+        """What the command of a Bash call would run, read and write."""
+        command = self.input.get("command") if self.tool == "Bash" else None
+        return ShellView(command, self.ground, self.place.settings_dir) if isinstance(command, str) else None
+
+    @cached_property
+    def writes(self) -> tuple[Spelled, ...]:
+        """The paths that the tool writes."""
+        return self._paths(self.facts.writes) if self.facts.writes is not None else ()
+
+    @cached_property
+    def reads(self) -> tuple[Spelled, ...]:
+        """The paths that the tool reads; a search without a path reads the working directory."""
+        if self.facts.reads is None:
+            return ()
+        found = self._paths(None if self.facts.reads == self.facts.writes else self.facts.reads)
+        pattern = self.input.get("pattern") if self.tool == "Glob" else None
+        if isinstance(pattern, str) and (pattern.startswith(("/", "~", "\\")) or ".." in pattern):
+            found += (self._spell(_literal_folder(pattern)),)
+        return found
+
+    def _paths(self, main: str | None) -> tuple[Spelled, ...]:
+        fields = dict.fromkeys([main, *(_PATH_FIELDS if self.facts.name in PATH_RULES | PATH_TOOLS else ())])
+        texts = [value for name in fields if name is not None and isinstance(value := self.input.get(name), str)]
+        if not texts and self.tool in ("Glob", "Grep", "LS"):
+            texts = ["."]
+        return tuple(self._spell(text) for text in texts)
+
+    def _spell(self, text: str) -> Spelled:
+        return spell(text, self.place.cwd, self.place.files)
+
+    @cached_property
+    def refused(self) -> str | None:
+        """Why the call must not run at all: an empty path, or one with a NUL character."""
+        return next((path.refused for path in (*self.writes, *self.reads) if path.refused), None)
+
+    @cached_property
+    def odd(self) -> str | None:
+        """Why no rule and no mode may approve the call: what it names cannot be told for certain."""
+        if self.tool == "Bash":
+            return self.bash.odd if self.bash is not None else "the call names no command"
+        paths = (*self.writes, *self.reads)
+        wanted = self.facts.writes or self.facts.reads
+        if wanted is not None and not paths:
+            return f"the call names no {wanted}"
+        return next((path.odd for path in paths if path.odd), None)
+
+    @cached_property
+    def protected(self) -> str | None:
+        """Why a person must agree to what the call writes: the protected name and the reason."""
+        if self.bash is not None:
+            return self.bash.protected
+        for path in self.writes:
+            why = protected(path.readings, self.place.settings_dir)
+            if why is not None:
+                return why
+        return None
+
+    @cached_property
+    def inside(self) -> bool:
+        """True when all paths lie inside the working directories, in every reading; False for a call without paths."""
+        paths = (*self.writes, *self.reads)
+        if not paths or self.odd is not None:
+            return False
+        return all(self.ground.inside(reading) for path in paths for reading in path.readings)
+
+    @cached_property
+    def critical_removal(self) -> str | None:
+        """Why the call is never approved without a person: it may remove the root, home or a working directory."""
+        return self.bash.critical_removal if self.bash is not None else None
+
+
+def _literal_folder(pattern: str) -> str:
+    """The folders of a search pattern before its first wildcard."""
+    kept = []
+    for name in pattern.split("/"):
+        if any(char in name for char in "*?["):
+            break
+        kept.append(name)
+    return "/".join(kept) or "/"

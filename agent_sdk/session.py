@@ -1,0 +1,258 @@
+"""One session in the hands of a run: its conversation, its books, its gates, and what was used up so far."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+import anyio
+
+from agent_sdk.calls import ToolCall
+from agent_sdk.config import PermissionMode
+from agent_sdk.decisions import Trace, Verdict
+from agent_sdk.history import History
+from agent_sdk.hooks.events import HOOK_EVENTS
+from agent_sdk.hooks.hear import Scene
+from agent_sdk.interrupt import Interrupt
+from agent_sdk.ledger import Ledger, entry
+from agent_sdk.messages import Message, SystemMessage
+from agent_sdk.models.anthropic import AnthropicModel
+from agent_sdk.models.base import Model
+from agent_sdk.models.prices import cost
+from agent_sdk.models.reply import Reply
+from agent_sdk.options import AgentOptions
+from agent_sdk.permissions.desk import Gates
+from agent_sdk.permissions.pipeline import Pipeline
+from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
+from agent_sdk.rules.files import OsFiles
+from agent_sdk.rules.matching import Place, Rulebook
+from agent_sdk.sessions.codec import considered_to_json
+from agent_sdk.sessions.records import Entry
+from agent_sdk.sessions.store import SessionStore
+from agent_sdk.tools.base import Tool
+from agent_sdk.tools.state import file_state
+from agent_sdk.values import Json, JsonObject
+
+
+@dataclass(slots=True)
+class Spent:
+    """What one run used up. `waited` is the time that people took, in seconds: it does not count as the run's."""
+
+    started: float = field(default_factory=monotonic)
+    waited: float = 0.0
+    api_seconds: float = 0.0
+    turns: int = 0
+    tool_calls: int = 0
+    usage: dict[str, int] = field(default_factory=dict)
+    usd: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has been at work itself."""
+        return monotonic() - self.started - self.waited
+
+    def add(self, model: str, reply: Reply) -> None:
+        """Count a reply."""
+        for name, value in reply.usage.items():
+            if isinstance(value, int):
+                self.usage[name] = self.usage.get(name, 0) + value
+        price = cost(model, reply.usage)
+        if price is not None:
+            self.usd = (self.usd or 0.0) + price
+
+
+@dataclass(slots=True)
+class Settings:
+    """What of the options belongs to the conversation: restored when a session is resumed in the middle of a turn."""
+
+    model: Model
+    system: str | None
+    thinking: JsonObject | None
+    tools: Sequence[JsonObject]
+
+    def as_json(self, mode: PermissionMode, cwd: str) -> dict[str, Json]:
+        """The `state` entry's fields."""
+        return {
+            "model": self.model.name,
+            "system": self.system,
+            "thinking": self.thinking,
+            "tools": list(self.tools),
+            "mode": mode,
+            "cwd": cwd,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Words that came in while a turn was open: a hook's additional context, or a prompt of the person."""
+
+    content: Sequence[JsonObject]
+    is_prompt: bool = False
+
+
+# Steps of a trace that are hooks: as the order names them, and the events that are no permission.
+HOOK_STEPS = frozenset({"hook", "permission_request", *HOOK_EVENTS})
+
+
+class Session:
+    """The state of one session while this process runs it. Built with `start`; used by loop, turn and resume."""
+
+    def __init__(self, options: AgentOptions, store: SessionStore, session_id: str) -> None:
+        self.options = options
+        self.id = session_id
+        self.cwd = options.directory
+        self.tools = options.registry
+        self.ledger = Ledger(store, session_id)
+        self.history = History()
+        self.settings = own_settings(options)
+        self.settings_after: Settings | None = None
+        self.policy = CurrentPolicy(_snapshot(options))
+        self.interrupt = Interrupt(armed=False)
+        self.spent = Spent()
+        self.denials: list[JsonObject] = []
+        self.warnings: list[str] = []
+        self.arrivals: list[Arrival] = []
+        self.stored_state: JsonObject = {}
+        self.post: Callable[[Message], None] | None = None
+        self._outbox: list[Message] = []
+        self.pipeline = Pipeline(
+            gates=_gates(options), policy=self.policy, scene=self.scene, target_state=target_state, on_wait=self.waited
+        )
+
+    @property
+    def mode(self) -> PermissionMode:
+        """The permission mode in force."""
+        return self.policy.snapshot.mode
+
+    def scene(self) -> Scene:
+        """What hooks are told of the surroundings."""
+        return Scene(session_id=self.id, cwd=self.cwd, mode=self.mode)
+
+    def waited(self, seconds: float) -> None:
+        """A person took so long; it does not count as the run's own time."""
+        self.spent.waited += seconds
+
+    def new_run(self) -> None:
+        """Forget what belongs to one run."""
+        self.spent = Spent()
+        self.denials = []
+        self.warnings = []
+
+    def arrive(self, *texts: str) -> None:
+        """Context from hooks: it follows the results of the open turn, in order of arrival."""
+        self.arrivals += [Arrival([{"type": "text", "text": text}]) for text in texts if text.strip()]
+
+    def take_arrivals(self, *, prompts: bool) -> list[JsonObject]:
+        """The blocks that came in meanwhile; `prompts=False` leaves the person's prompts for the next run."""
+        taken = [arrival for arrival in self.arrivals if prompts or not arrival.is_prompt]
+        self.arrivals = [arrival for arrival in self.arrivals if not prompts and arrival.is_prompt]
+        return [block for arrival in taken for block in arrival.content]
+
+    def tell(self, subtype: str, **data: Json) -> None:
+        """News for the application: yielded at the next opportunity, or at once where somebody listens live."""
+        message = SystemMessage(subtype=subtype, data=data)
+        if self.post is not None:
+            self.post(message)
+        else:
+            self._outbox.append(message)
+
+    def tell_hooks(self, trace: Trace, tool_use_id: str | None = None) -> None:
+        """What each hook said, one message a hook, where the options ask for it."""
+        for step in trace if self.options.include_hook_events else ():
+            if step.step in HOOK_STEPS:
+                data = considered_to_json(step)
+                self.tell("hook_event", **data, tool_use_id=tool_use_id)
+
+    def warn(self, text: str) -> None:
+        """A warning for the application, once a run."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+            self.tell("warning", message=text)
+
+    def news(self) -> list[Message]:
+        """What was told since the last time."""
+        news, self._outbox = self._outbox, []
+        return news
+
+    def move(self, cwd: str) -> None:
+        """Later turns run in another working directory, if it lies inside the session's."""
+        roots = (self.options.directory, *map(os.path.abspath, self.options.additional_directories))
+        real = os.path.realpath(cwd)
+        if any(_is_inside(real, os.path.realpath(root)) for root in roots):
+            self.cwd = cwd
+            self.policy.move_to(cwd)
+
+    async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
+        """Store entries, and the state before them when it changed."""
+        state = self.settings.as_json(self.mode, self.cwd)
+        if state != self.stored_state:
+            self.stored_state = state
+            entries = [entry("state", **state), *entries]
+        await self.ledger.write(entries, closes=closes)
+
+
+def permission_entry(verdict: Verdict) -> Entry:
+    """The transcript's record of a decision: what was decided, by whom, and the whole trace."""
+    return entry(
+        "permission",
+        tool_use_id=verdict.call.id,
+        tool_name=verdict.call.tool,
+        input=verdict.call.effective,
+        behavior=verdict.behavior,
+        by=verdict.by,
+        reason=verdict.reason,
+        rule=verdict.rule,
+        trace=[considered_to_json(step) for step in verdict.trace],
+    )
+
+
+async def target_state(tool: Tool, call: ToolCall) -> str | None:
+    """The state of the file that a call would write; `None` for tools that write none."""
+    path = call.effective.get(tool.writes) if tool.writes is not None else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        return None
+    return await anyio.to_thread.run_sync(file_state, absolute(path, call.cwd))
+
+
+def absolute(path: str, cwd: str) -> str:
+    """A tool's path argument as an absolute path: only a leading `~/` is expanded."""
+    return os.path.join(cwd, os.path.expanduser(path) if path.startswith("~/") else path)
+
+
+def own_settings(options: AgentOptions) -> Settings:
+    """The conversation settings that the options ask for."""
+    model = options.model if isinstance(options.model, Model) else AnthropicModel(str(options.model), options.anthropic)
+    return Settings(model, options.system_prompt, options.thinking, options.offered_tools())
+
+
+def _snapshot(options: AgentOptions) -> Snapshot:
+    place = Place(
+        cwd=options.directory,
+        additional=tuple(os.path.abspath(folder) for folder in options.additional_directories),
+        settings_dir=options.settings_dir,
+        files=OsFiles(platform=options.platform),
+    )
+    return Snapshot(
+        rules=Rulebook(options.rules),
+        place=place,
+        mode=options.mode,
+        auto_allow_reads=options.auto_allow_reads,
+        registry=frozenset(options.registry),
+    )
+
+
+def _gates(options: AgentOptions) -> Gates:
+    return Gates(
+        hooks=options.matchers,
+        can_use_tool=options.callback,
+        approval_timeout=options.approval_timeout,
+        on_timeout=options.on_timeout,
+        questions=options.questions,
+        max_parallel_prompts=options.max_parallel_prompts,
+    )
+
+
+def _is_inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -1,0 +1,423 @@
+"""One turn: the calls of one model message, decided together, then run. The only place where a tool runs."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from uuid import uuid4
+
+import anyio
+
+from agent_sdk.calls import ToolCall, ToolResult
+from agent_sdk.decisions import Allow, Deny, Verdict
+from agent_sdk.errors import SessionError, ToolError
+from agent_sdk.history import text_of
+from agent_sdk.hooks.hear import hear_event
+from agent_sdk.messages import DeferredToolUse
+from agent_sdk.models.reply import Reply
+from agent_sdk.permissions import messages
+from agent_sdk.permissions.pipeline import Docket
+from agent_sdk.results import output_of, with_note, with_output
+from agent_sdk.rules.matching import Reading, known_facts
+from agent_sdk.session import Session, target_state
+from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
+from agent_sdk.tools.base import ReadGuard, Tool, ToolContext
+from agent_sdk.values import Json, JsonObject, copied_object
+
+log = logging.getLogger("agent_sdk.tools")
+
+
+class Turn:
+    """The state of one turn. `admit`, then `decide`, then `execute`; afterwards every call has a result or is parked.
+
+    `dockets` holds the calls that reached the gates, `results` what the model will read, by id. `stop` is a hook's
+    reason to end the run; `aborted` is true after an interrupt; `exhausted` names the limit that kept calls from
+    running. `deferred` are the dockets that wait for a later answer; `parked` is true once the store holds them.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        message_uuid: str,
+        calls: Sequence[JsonObject],
+        *,
+        text: str = "",
+        stop_reason: str = "tool_use",
+    ) -> None:
+        self.session = session
+        self.message_uuid = message_uuid
+        self.blocks = calls
+        self.text = text
+        self.stop_reason = stop_reason
+        self.parked_before: dict[str, PendingApproval] = {}
+        self.dockets: dict[str, Docket] = {}
+        self.results: dict[str, ToolResult] = {}
+        self.started: set[str] = set()
+        self.unrecorded: list[Verdict] = []
+        self.to_settle: list[SettledCall] = []
+        self.stop: str | None = None
+        self.aborted = False
+        self.parked = False
+        self.exhausted: str | None = None
+        self._disk_touched = False
+        self._bound: dict[str, str] = {}
+        self._failure: SessionError | None = None
+        self._new_cwd: dict[int, str] = {}
+
+    @classmethod
+    def of(cls, session: Session, reply: Reply) -> Turn:
+        """The turn that a reply opens; `blocks` is empty when it holds no calls."""
+        calls = [block for block in reply.content if block.get("type") == "tool_use"]
+        return cls(session, str(uuid4()), calls, text=text_of(reply.content), stop_reason=reply.stop_reason)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all calls, in call order."""
+        return [str(block["id"]) for block in self.blocks]
+
+    @property
+    def deferred(self) -> list[Docket]:
+        """The dockets that wait for a later answer, in call order."""
+        return [d for id_, d in self.dockets.items() if _behavior(d) == "defer" and id_ not in self.results]
+
+    def deferred_uses(self) -> list[DeferredToolUse]:
+        """The parked calls as the result message names them."""
+        return [DeferredToolUse(d.call.id, d.call.tool, d.original) for d in self.deferred]
+
+    def give_up(self, text: str) -> None:
+        """The run is broken off: every call without a result gets one that says what is known of it."""
+        self._fill(text)
+
+    # --- deciding ---------------------------------------------------------------------------------
+
+    def admit(self) -> None:
+        """Give every call a docket; an unknown tool or an input that does not fit gets its error result at once."""
+        for index, block in enumerate(self.blocks):
+            call_id, name, said = str(block["id"]), str(block["name"]), block["input"]
+            tool = self.session.tools.get(name)
+            if tool is None:
+                known = ", ".join(self.session.tools)
+                self.results[call_id] = _error(f"There is no tool {name!r}. The tools are: {known}.")
+            elif not isinstance(said, dict):
+                self.results[call_id] = _error(f"The input of {name} must be a JSON object.")
+            elif not self._within_limit(call_id):
+                continue
+            else:
+                self._open_docket(call_id, index, tool, said)
+
+    def _within_limit(self, call_id: str) -> bool:
+        spent, limit = self.session.spent, self.session.options.max_tool_calls
+        if limit is not None and spent.tool_calls >= limit:
+            self.exhausted = "max_tool_calls"
+            self.results[call_id] = _error(f"Not run: this run may make {limit} tool calls, and has made them.")
+            return False
+        spent.tool_calls += 1
+        return True
+
+    def _open_docket(self, call_id: str, index: int, tool: Tool, said: JsonObject) -> None:
+        tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
+        if (problem := tool.check(tidied)) is not None:
+            self.results[call_id] = _error(problem)
+            return
+        call = ToolCall(
+            id=call_id,
+            tool=tool.name,
+            said=said,
+            effective=tidied,
+            cwd=self.session.cwd,
+            message_uuid=self.message_uuid,
+            session_id=self.session.id,
+            index=index,
+        )
+        self.dockets[call_id] = Docket(call=call, tool=tool, original=tidied)
+
+    async def decide(self) -> None:
+        """Give every docket a verdict. Nothing runs yet."""
+        await self.settle(list(self.dockets.values()))
+        self.take_verdicts()
+
+    async def settle(self, dockets: Sequence[Docket]) -> None:
+        """Take the dockets through the gates; hooks and callbacks are cancelled by an interrupt."""
+        if not dockets:
+            return
+        session = self.session
+        with session.interrupt.guard():
+            outcome = await session.pipeline.settle(dockets, assistant_text=self.text)
+            session.arrive(*outcome.contexts)
+            for notice in outcome.notices:
+                session.tell("hook_message", message=notice)
+            for docket in dockets:
+                if docket.verdict is not None:
+                    session.tell_hooks(docket.verdict.trace, docket.call.id)
+            self.stop = outcome.stop if self.stop is None else self.stop
+            self.aborted = self.aborted or outcome.interrupted_by is not None
+        self.aborted = self.aborted or session.interrupt.requested
+
+    def take_verdicts(self) -> None:
+        """Turn denials into results. After a stop or an interrupt every call gets one."""
+        for call_id, docket in self.dockets.items():
+            if call_id in self.results:
+                continue
+            verdict = docket.verdict
+            if verdict is not None and verdict.behavior == "defer" and not self.session.ledger.can_park:
+                log.error("call %s was deferred, but this store cannot park calls: denied", call_id)
+                verdict = docket.verdict = _not_parkable(verdict)
+            if self.stop is not None:
+                self._keep_from_running(
+                    docket, ToolResult(self.stop, is_error=True), f"a hook stopped the run: {self.stop}"
+                )
+            elif verdict is not None and verdict.behavior == "deny":
+                self._keep_from_running(docket, verdict.result or _error(messages.PERSON_DENIED), verdict.reason)
+            elif self.aborted:
+                self._keep_from_running(docket, _error(messages.INTERRUPTED_BEFORE), "interrupted by the person")
+
+    def _keep_from_running(self, docket: Docket, result: ToolResult, reason: str) -> None:
+        call = docket.call
+        self.results[call.id] = result
+        self.session.denials.append(
+            {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.said, "reason": reason}
+        )
+        self._record(docket)
+
+    def _record(self, docket: Docket) -> None:
+        if docket.verdict is not None:
+            self.unrecorded.append(docket.verdict)
+
+    # --- running ----------------------------------------------------------------------------------
+
+    async def execute(self) -> None:
+        """Run what is approved, in call order; read-only calls that follow one another run side by side.
+
+        Raises SessionBusyError when the session was taken over: nothing more is started then.
+        """
+        approved = [docket for id_, docket in self.dockets.items() if id_ not in self.results and _approved(docket)]
+        self._bound = {d.call.id: d.verdict.state for d in approved if d.verdict is not None and d.verdict.state}
+        with self.session.interrupt.guard():
+            for group in _groups(approved):
+                await self._run_group(group)
+                if self._failure is not None:
+                    raise self._failure
+        if self.session.interrupt.requested:
+            self.aborted = True
+            self.take_aborted()
+        for _, cwd in sorted(self._new_cwd.items()):
+            self.session.move(cwd)
+
+    def take_aborted(self) -> None:
+        """Give every call without a result the one that says what is known of it."""
+        self._fill(messages.INTERRUPTED_BEFORE)
+
+    def exhaust(self, limit: str, text: str) -> None:
+        """A limit of the run is used up: whatever has no result yet does not run."""
+        self.exhausted = limit
+        self._fill(text)
+
+    def _fill(self, text: str) -> None:
+        for call_id in self.ids:
+            if call_id not in self.results:
+                self.results[call_id] = _error(messages.INTERRUPTED_RUNNING if call_id in self.started else text)
+                if (docket := self.dockets.get(call_id)) is not None:
+                    self._record(docket)
+
+    async def _run_group(self, group: Sequence[Docket]) -> None:
+        if len(group) == 1:
+            await self._run(group[0])
+            return
+        limiter = anyio.CapacityLimiter(self.session.options.max_parallel_tools or len(group))
+        async with anyio.create_task_group() as tasks:
+
+            async def run(docket: Docket) -> None:
+                async with limiter:
+                    await self._run(docket)
+
+            for docket in group:
+                tasks.start_soon(run, docket)
+
+    async def _run(self, docket: Docket) -> None:
+        """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
+        try:
+            if not await self._still_approved(docket) or docket.verdict is None:
+                return
+            verdict = docket.verdict
+            self._record(docket)
+            if verdict.result is not None:
+                self.results[docket.call.id] = verdict.result
+                return
+            await self._begin_and_run(docket, verdict)
+        except SessionError as error:
+            self._failure = self._failure or error
+
+    async def _still_approved(self, docket: Docket) -> bool:
+        """Judge once more, just before the run. False when the call has got another end: denied or parked."""
+        verdict = docket.verdict
+        assert verdict is not None, "only approved calls come here"
+        if self._disk_touched or verdict.by_person or docket.version != self.session.policy.snapshot.version:
+            verdict = self.session.pipeline.look_again(docket)
+            if verdict.behavior == "ask":
+                await self.session.pipeline.ask_again(docket, verdict)
+            else:
+                docket.verdict = verdict
+        if _approved(docket) and docket.call.id in self._bound and not await self._file_as_shown(docket):
+            log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
+            await self.session.pipeline.ask_about_change(docket)
+            if _approved(docket) and docket.verdict is not None and docket.verdict.state is not None:
+                self._bound[docket.call.id] = docket.verdict.state
+        if _approved(docket):
+            return True
+        self.take_verdicts()
+        return False
+
+    async def _file_as_shown(self, docket: Docket) -> bool:
+        verdict = docket.verdict
+        return verdict is None or await target_state(docket.tool, verdict.call) == self._bound[docket.call.id]
+
+    async def _begin_and_run(self, docket: Docket, verdict: Verdict) -> None:
+        call, ledger = verdict.call, self.session.ledger
+        settled, self.to_settle = self.to_settle, []
+        others = await self._changed_by_others(docket)
+        match await ledger.begin(call.key, call.effective, settled):
+            case Done(result):
+                self.results[call.id] = result
+                return
+            case Unknown():
+                self.results[call.id] = _error(messages.UNKNOWN_OUTCOME)
+                return
+        self.started.add(call.id)
+        result = await self._call_tool(docket.tool, call)
+        if not docket.tool.read_only:
+            self._disk_touched = True
+        note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
+        result = with_note(result, note)
+        await ledger.end(call.key, result)
+        await self._follow(docket, others)
+        self.results[call.id] = result
+        self.results[call.id] = await self._after_tool(call, result)
+
+    async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
+        """Waiting approvals whose file was changed from outside before this tool begins: they stay stale."""
+        if docket.tool.read_only:
+            return frozenset()
+        waiting = self._waiting_for_file(docket)
+        return frozenset([d.call.id for d in waiting if not await self._file_as_shown(d)])
+
+    async def _follow(self, docket: Docket, stale: frozenset[str]) -> None:
+        """This tool may have changed files that later calls of the turn were approved for: that change is ours."""
+        if docket.tool.read_only:
+            return
+        for waiting in self._waiting_for_file(docket):
+            if waiting.call.id not in stale and waiting.verdict is not None:
+                state = await target_state(waiting.tool, waiting.verdict.call)
+                if state is not None:
+                    self._bound[waiting.call.id] = state
+
+    def _waiting_for_file(self, docket: Docket) -> list[Docket]:
+        return [
+            other
+            for id_, other in self.dockets.items()
+            if other is not docket and id_ in self._bound and id_ not in self.started and id_ not in self.results
+        ]
+
+    async def _call_tool(self, tool: Tool, call: ToolCall) -> ToolResult:
+        """Run the tool. Whatever it raises becomes an error result; a time-out too."""
+        place = self.session.policy.snapshot.place
+        context = ToolContext(
+            cwd=call.cwd,
+            session_id=call.session_id,
+            tool_use_id=call.id,
+            agent_path=call.agent_path,
+            idempotency_key=f"{call.session_id}:{call.message_uuid}:{call.id}",
+            working_directories=(place.cwd, *place.additional),
+            env=self.session.options.env,
+            expected_state=self._bound.get(call.id),
+            left_out=self._read_guard(),
+        )
+        try:
+            with anyio.move_on_after(math.inf if tool.timeout is None else tool.timeout) as scope:
+                result = await tool.run(copied_object(call.effective), context)
+        except ToolError as error:
+            return _error(str(error) or f"{tool.name} failed.")
+        except Exception as error:
+            log.error("tool %s failed", tool.name, exc_info=error)
+            return _error(f"{tool.name} failed: {type(error).__name__}: {error!s:.500}")
+        if scope.cancelled_caught:
+            return _error(
+                f"{tool.name} did not finish within {tool.timeout:g} s and was stopped; its effect is unknown."
+            )
+        if not isinstance(result, ToolResult):
+            log.error("tool %s returned %r, not a ToolResult", tool.name, result)
+            return _error(f"{tool.name} failed: it gave no result.")
+        if context.new_cwd is not None:
+            self._new_cwd[call.index] = context.new_cwd
+        return result
+
+    def _read_guard(self) -> ReadGuard:
+        """Which files a search must leave out: those that a Read deny or ask rule covers."""
+        snapshot = self.session.policy.snapshot
+        facts = known_facts("Read")
+        place = snapshot.place
+
+        def covered(path: str) -> bool:
+            reading = Reading("Read", {"file_path": path}, facts, place)
+            return snapshot.rules.deny(reading) is not None or snapshot.rules.ask(reading) is not None
+
+        return covered
+
+    async def _after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """PostToolUse and PostToolUseFailure hooks: they may add words and change what the model reads."""
+        event = "PostToolUseFailure" if result.is_error else "PostToolUse"
+        matchers = self.session.options.matchers.get("PostToolUseFailure" if result.is_error else "PostToolUse", ())
+        if not matchers:
+            return result
+
+        def told(output: Json) -> dict[str, Json]:
+            facts = self.session.scene().facts("PostToolUseFailure" if result.is_error else "PostToolUse")
+            facts |= {"tool_name": call.tool, "tool_input": copied_object(call.effective), "tool_use_id": call.id}
+            response = output_of(result) if output is None else output
+            facts["error" if result.is_error else "tool_response"] = response
+            return facts
+
+        heard = await hear_event(
+            "PostToolUseFailure" if result.is_error else "PostToolUse",
+            matchers,
+            partial(told),
+            tool=call.tool,
+            tool_use_id=call.id,
+        )
+        for notice in heard.notices:
+            self.session.tell("hook_message", message=notice)
+        self.session.tell_hooks(heard.trace, call.id)
+        for fault in heard.faults:
+            self.session.warn(f"{event} hook {fault}; the result was kept")
+        self.session.arrive(*heard.contexts, *([heard.block] if heard.block is not None else []))
+        self.stop = heard.stop if self.stop is None else self.stop
+        return result if heard.output is None else with_output(result, heard.output)
+
+
+def _behavior(docket: Docket) -> str | None:
+    return None if docket.verdict is None else docket.verdict.behavior
+
+
+def _approved(docket: Docket) -> bool:
+    return _behavior(docket) == "allow"
+
+
+def _groups(dockets: Sequence[Docket]) -> list[list[Docket]]:
+    """Read-only calls that follow one another together, every other call alone."""
+    groups: list[list[Docket]] = []
+    for docket in dockets:
+        if docket.tool.read_only and groups and groups[-1][-1].tool.read_only:
+            groups[-1].append(docket)
+        else:
+            groups.append([docket])
+    return groups
+
+
+def _not_parkable(verdict: Verdict) -> Verdict:
+    return replace(verdict, behavior="deny", decision=Deny(), result=_error(messages.CANNOT_PARK))
+
+
+def _error(text: str) -> ToolResult:
+    return ToolResult(text, is_error=True)

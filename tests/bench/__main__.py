@@ -1,0 +1,44 @@
+"""Print the report: `python -m tests.bench [--quick]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tests.bench.rows import Row, imports, row_a, verdicts
+
+STATEMENTS = (
+    "import agent_sdk",
+    "from agent_sdk import query, AgentOptions, Allow",
+    "import pydantic.main, anyio",
+    "import anthropic",
+    "import claude_agent_sdk",
+    "import agents",
+    "import pydantic_ai",
+    "from langchain.agents import create_agent",
+)
+
+
+def table(title: str, rows: Sequence[Row]) -> None:
+    """Print rows as a Markdown table."""
+    columns = list(rows[0])
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(columns) + " |")
+    print("|" + " --- |" * len(columns))
+    for row in rows:
+        print("| " + " | ".join(str(row.get(column, "")) for column in columns) + " |")
+
+
+def main() -> None:
+    """Measure and print. Peers that are not installed are named as such."""
+    quick = "--quick" in sys.argv
+    table(
+        "A: one session in memory, n approved tool calls in a row",
+        [row_a(n) for n in ((50,) if quick else (50, 200, 800))],
+    )
+    table("D: import", [imports(statement) for statement in (STATEMENTS[:2] if quick else STATEMENTS)])
+    table("V: one verdict (dry run)", verdicts())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The command line as a whole: what it lists, how it fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_sdk.cli.main import COMMANDS, main
+
+AGENT_SDK = [sys.executable, "-c", "import sys; from agent_sdk.cli.main import main; sys.exit(main())"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.getcwd()}
+
+MISTAKES = [
+    ("nothing", [], "COMMAND"),
+    ("no such command", ["nope"], "nope"),
+    ("a command of a later version", ["pending"], "pending"),
+    ("no such option", ["demo", "--nope"], "--nope"),
+    ("a missing script", ["demo", "--script", "/nowhere/x.json"], "No such file"),
+    ("a folder as script", ["demo", "--script", "/"], "directory"),
+    ("a mode that is none", ["run", "hello", "--mode", "yolo"], "yolo"),
+    ("no prompt", ["run"], "prompt"),
+    ("a blank prompt", ["run", " "], "prompt"),
+    ("resume", ["run", "--resume", "x"], "not available yet"),
+    ("a script of run that is missing", ["run", "hello", "--script", "/nowhere/x.json"], "/nowhere/x.json"),
+    ("no such directory", ["run", "hello", "--cwd", "/nowhere"], "/nowhere"),
+    ("a bad deny rule", ["run", "hello", "--deny", "Bash(ls"], "Bash(ls"),
+    ("no number", ["run", "hello", "--max-turns", "many"], "many"),
+    ("a number out of range", ["run", "hello", "--max-turns", "0"], "max_turns"),
+    ("explain without input", ["explain", "Bash"], "JSON"),
+    ("explain in no directory", ["explain", "Bash", "{}", "--cwd", "/nowhere"], "/nowhere"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), [case[1:] for case in MISTAKES], ids=[case[0] for case in MISTAKES])
+def test_a_mistake_is_told_in_three_lines(words: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What, where and what to do about it, on standard error, with exit code 2, naming the thing."""
+    assert main(words) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert [line.split(":")[0] for line in told.err.splitlines()] == ["error", "where", "to do"]
+    assert named in told.err
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` names the program, and the version where it is installed."""
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("agent-sdk ")
+
+
+def test_the_help_lists_exactly_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command has a line in the help, and there are no others."""
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert [command.name for command in COMMANDS] == ["demo", "run", "explain"]
+    assert all(f"    {command.name} " in shown for command in COMMANDS)
+
+
+def test_a_bad_allow_rule_is_a_warning_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """What only grants nothing does not stop anything."""
+    assert main(["explain", "Bash", '{"command": "ls"}', "--allow", "Bash(ls"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1
+    assert told[0].startswith("warning: ")
+
+
+def test_a_reader_that_leaves_is_no_crash() -> None:
+    """When nobody reads the output any more, the command ends quietly with 141."""
+    command = subprocess.Popen([*AGENT_SDK, "demo"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)  # fmt: skip
+    assert command.stdout is not None
+    assert command.stderr is not None
+    command.stdout.readline()
+    command.stdout.close()
+    assert "Traceback" not in command.stderr.read()
+    command.stderr.close()
+    assert command.wait() == 141
+
+
+def test_a_full_disk_is_told() -> None:
+    """Output that cannot be written is a fault of the surroundings: exit code 3, three lines."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*AGENT_SDK, "explain", "Bash", "{}"], stdout=full, stderr=subprocess.PIPE, text=True,
+                              env=ENVIRONMENT, check=False)  # fmt: skip
+    assert done.returncode == 3
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == ["error", "where", "to do"]
+
+
+def test_closed_streams_do_no_harm() -> None:
+    """Started without standard input, output and error it still does its work."""
+    words = " ".join(f"'{word}'" for word in [*AGENT_SDK, "demo"])
+    done = subprocess.run(["bash", "-c", f"{words} <&- >&- 2>&-"], env=ENVIRONMENT, check=False)
+    assert done.returncode == 0

@@ -1,0 +1,102 @@
+"""Following links: the table and the real disk agree, and nothing hangs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_sdk.rules.files import MAX_HOPS, OsFiles, TableFiles
+
+
+def build(root: Path, links: dict[str, str]) -> None:
+    """Make the folders `a`, `a/b`, the file `a/f` and the given links below `root`."""
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "a" / "f").write_text("x")
+    for link, target in links.items():
+        os.symlink(target.replace("{root}", str(root)), root / link)
+
+
+LAYOUTS = [
+    {},
+    {"l": "a"},
+    {"l": "{root}/a/b"},
+    {"l": "m", "m": "a"},
+    {"l": "a/../a/b"},
+    {"l": "missing/x"},
+    {"l": "a", "a/up": "../l"},
+    {"l": "a/b", "a/b/back": ".."},
+]
+PATHS = ["a/f", "l", "l/f", "l/b", "l/../f", "a/up/f", "l/back/f", "l/./b", "nowhere/x", "l//b/"]
+
+
+@pytest.mark.parametrize("links", LAYOUTS, ids=[", ".join(layout) or "none" for layout in LAYOUTS])
+@pytest.mark.parametrize("path", PATHS)
+def test_the_table_follows_links_as_the_disk_does(tmp_path: Path, links: dict[str, str], path: str) -> None:
+    """Both end where the system ends, and see the same hops on the way."""
+    root = tmp_path.resolve()
+    build(root, links)
+    full = f"{root}/{path}"
+    table = TableFiles(
+        {f"{root}/{link}": target.replace("{root}", str(root)) for link, target in links.items()},
+        dirs=[f"{root}/a/b"],
+        files=[f"{root}/a/f"],
+    )
+    real = OsFiles()
+    assert table.hops(full) == real.hops(full)
+    assert table.kind(full) == real.kind(full)
+    if real.hops(full):
+        assert real.hops(full)[-1] == os.path.realpath(full)
+
+
+def test_a_loop_is_an_error_not_a_hang(tmp_path: Path) -> None:
+    """`hops` raises OSError after a fixed number of links; `kind` says that nothing is there."""
+    os.symlink(tmp_path / "y", tmp_path / "x")
+    os.symlink(tmp_path / "x", tmp_path / "y")
+    for files in (OsFiles(), TableFiles({f"{tmp_path}/x": f"{tmp_path}/y", f"{tmp_path}/y": f"{tmp_path}/x"})):
+        with pytest.raises(OSError, match="symbolic links"):
+            files.hops(f"{tmp_path}/x/f")
+        assert files.kind(f"{tmp_path}/x/f") is None
+
+
+def test_a_long_chain_is_bounded() -> None:
+    """A chain of as many links as are allowed is followed, one more is not."""
+    links = {f"/l{number}": f"/l{number + 1}" for number in range(MAX_HOPS)}
+    assert TableFiles(links).hops("/l0")[-1] == f"/l{MAX_HOPS}"
+    with pytest.raises(OSError, match="symbolic links"):
+        TableFiles(links | {f"/l{MAX_HOPS}": "/end"}).hops("/l0")
+
+
+def test_a_link_that_swells_is_bounded() -> None:
+    """A link into itself with more behind it ends like any loop."""
+    with pytest.raises(OSError, match="symbolic links"):
+        TableFiles({"/l": "/l/l"}).hops("/l")
+
+
+@given(st.text(alphabet="ab/.\\:~", max_size=12))
+def test_the_table_takes_any_absolute_path(path: str) -> None:
+    """Whatever the path, the last hop is absolute and has no `..` left."""
+    hops = TableFiles({"/a": "/b/../c"}).hops(f"/{path}")
+    assert all(hop.startswith("/") for hop in hops)
+    assert not hops or ".." not in hops[-1].split("/")
+
+
+def test_case_and_drives_on_windows() -> None:
+    """Windows names are found in any case and with either slash."""
+    files = TableFiles(
+        {"C:\\Link": "D:\\Data"}, files=["D:\\Data\\x"], home="C:\\Users\\dev", case_sensitive=False, windows=True
+    )
+    assert files.hops("/c/link/x")[-1] == "/d/Data/x"
+    assert files.kind("/c/LINK/X") == "file"
+    assert files.kind("/d/data") == "dir"
+
+
+def test_the_home_folder_defaults_to_the_users() -> None:
+    """Case and spelling default to what is usual on the platform."""
+    assert OsFiles().home == os.path.expanduser("~")
+    assert OsFiles(platform="darwin").case_sensitive is False
+    assert OsFiles(platform="win32").windows is True
+    assert OsFiles("/h", True, "darwin").case_sensitive is True
