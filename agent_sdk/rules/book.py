@@ -164,7 +164,7 @@ class Book:
         """Bash rules, and path rules for what known programs and redirections touch."""
         rule = self._commands.any_reading(shell)
         if rule is not None:
-            return _found(rule, "a part of the command")
+            return _found(rule, "the command")
         for path in shell.writes if self._edit or self._read else ():
             found = self._any_written(path, reading)
             if found is not None:
