@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, compile_bash, marked
 from agent_sdk.rules.deny_readings import raw_line
@@ -14,6 +15,7 @@ from agent_sdk.rules.free_words import expands_subscript, free_words
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.shell_nodes import Redirect, SimpleCommand, Word
 from agent_sdk.rules.shell_places import Places
+from agent_sdk.rules.shell_screen import MAX_CHARS
 from agent_sdk.rules.shell_view import NULL, READS, WRITES, ShellView, duplicates
 from agent_sdk.rules.work_tree import same_work_tree
 from agent_sdk.rules.wrappers import WRAPPERS, unwrap
@@ -21,6 +23,9 @@ from agent_sdk.rules.wrappers import WRAPPERS, unwrap
 SAFE_VARIABLES = frozenset(["NODE_ENV", "LANG", "LC_ALL", "TZ", "NO_COLOR", "FORCE_COLOR", "CI"])
 _MAX_WRAPPERS = 8
 _LONGEST_KEY = 4
+_MAX_RESULTS = 1024
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class BashRules:
             key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
             self._by_words.setdefault(key, []).append((pattern, rule))
         self._longest = max(map(len, self._by_words), default=0)
+        self._denied: dict[str, Rule | None] = {}
+        self._covering: dict[str, tuple[Rule, ...] | None] = {}
 
     def __bool__(self) -> bool:
         return self._count > 0
@@ -65,6 +72,11 @@ class BashRules:
         """The rule that covers any reading of the command: for deny and ask."""
         if not self._count:
             return None
+        if view.command in self._denied:
+            return self._denied[view.command]
+        return _kept(self._denied, view.command, self._any_reading(view))
+
+    def _any_reading(self, view: ShellView) -> Rule | None:
         for line in view.denials.lines:
             for pattern, rule in self._near(line):
                 if pattern.covers(line, across=True):
@@ -81,6 +93,12 @@ class BashRules:
         """
         if not self._count or not view.reading.plain:
             return None
+        if view.command in self._covering:
+            return self._covering[view.command]
+        found = self._every_part(view, paths)
+        return _kept(self._covering, view.command, found) if view.facts.placeless else found
+
+    def _every_part(self, view: ShellView, paths: Places) -> tuple[Rule, ...] | None:
         used: list[Rule] = []
         for index, command in enumerate(view.reading.script.commands):
             if command.words or command.assigns:
@@ -108,6 +126,15 @@ class BashRules:
                 ):
                     return rule
         return None
+
+
+def _kept(results: dict[str, _Result], command: str, result: _Result) -> _Result:
+    """Remembers a result that depends on nothing but the rules and the text."""
+    if len(command) <= MAX_CHARS:
+        if len(results) >= _MAX_RESULTS:
+            results.clear()
+        results[command] = result
+    return result
 
 
 def _redirect_free(redirect: Redirect) -> bool:
@@ -199,7 +226,7 @@ def _wildcard_holds(view: ShellView, index: int, candidate: _Candidate, pattern:
         texts = [word.text for word in words]
         if not _builtin_holds(name, texts, spelled) or glob_asks(words) or expands_subscript(words):
             return False
-        if any(hit.last >= spelled for hit in escapes(texts)):
+        if any(hit.last >= spelled for hit in escapes(tuple(texts))):
             return False
         if not paths.operands(view, view.where(index), words, spelled, pattern):
             return False

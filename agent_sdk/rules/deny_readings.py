@@ -26,9 +26,9 @@ from agent_sdk.rules.wrappers import (
     unwrap,
 )
 
-_MAX_TEXTS = 64
-_MAX_ARGVS = 20_000
+_MAX_TEXTS = 200
 _MAX_WRAPS = 12
+_MAX_ARGUMENTS = 200
 _IFS = frozenset(["$IFS", "${IFS}"])
 _SUBSCRIPTS = frozenset(
     [
@@ -98,7 +98,7 @@ class DenyReadings:
 
 def deny_readings(reading: ShellReading) -> DenyReadings:
     """Works out all readings. Never raises; bounded in time by the length of the text."""
-    collector = _Collector()
+    collector = _Collector(reading)
     collector.script(reading.script, trusted=reading.not_understood is None)
     collector.script(reading.loose, trusted=False)
     collector.finish()
@@ -110,14 +110,18 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
 class _Collector:
     """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
 
-    __slots__ = ("_marked", "_seen", "_texts", "argvs", "nameless", "unseen")
+    __slots__ = ("_budget", "_emitted", "_marked", "_seen", "_texts", "argvs", "nameless", "unseen")
 
-    def __init__(self) -> None:
+    def __init__(self, reading: ShellReading) -> None:
+        scripts = (reading.script, reading.loose)
+        size = sum(len(word.text) for script in scripts for command in script.commands for word in command.words)
+        self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
         self.unseen = self.nameless = False
         self._marked: list[str] = []
         self._texts: list[str] = []
         self._seen: set[str] = set()
+        self._emitted: set[tuple[int, tuple[int, int]]] = set()
 
     def finish(self) -> None:
         """Reads the texts that shells would read, and the texts in those."""
@@ -149,8 +153,6 @@ class _Collector:
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
         for index, command in enumerate(script.commands):
-            if len(self.argvs) > _MAX_ARGVS:
-                return
             self._command(command, _Fed(script, index, trusted=trusted))
 
     def _command(self, command: SimpleCommand, fed: _Fed) -> None:
@@ -235,14 +237,17 @@ class _Collector:
             self._input_text(fed)
 
     def _input_text(self, fed: _Fed) -> None:
-        texts, seen = fed.texts()
+        texts, seen = fed.texts(self._emitted)
         self.unseen = self.unseen or not seen
         for text in texts:
             self._text(text, hidden=False)
 
     def _text(self, text: str, *, hidden: bool) -> None:
         self.unseen = self.unseen or hidden
-        if text.strip():
+        self._budget -= len(text)
+        if self._budget < 0:
+            self.unseen = True
+        elif text.strip():
             self._texts.append(text)
 
     def _special(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
@@ -315,7 +320,7 @@ class _Collector:
             end = next((at for at, word in enumerate(words) if word.startswith(":::")), len(words))
             self._text(" ".join(words[:end]), hidden=False)
             if name == "parallel" and end < len(words):
-                for word in words[end + 1 :]:
+                for word in words[end + 1 : end + 1 + _MAX_ARGUMENTS]:
                     self._text(" ".join((*words[:end], word)), hidden=False)
         if name == "eval" and argv.any_hidden:
             self.unseen = True
@@ -337,8 +342,8 @@ class _Fed:
         self._index = index
         self.trusted = trusted
 
-    def texts(self) -> tuple[list[str], bool]:
-        """The texts that can be seen, and whether that is all of it."""
+    def texts(self, emitted: set[tuple[int, tuple[int, int]]]) -> tuple[list[str], bool]:
+        """The texts that can be seen, and whether that is all of it. What was `emitted` before is left out."""
         found: list[str] = []
         seen = True
         for redirect in self._script.commands[self._index].redirects:
@@ -350,7 +355,9 @@ class _Fed:
             elif redirect.op in ("<", "<>"):
                 seen = False
         for feed in self._script.feeds:
-            if feed.sink[0] <= self._index < feed.sink[1]:
+            key = (id(self._script), feed.source)
+            if feed.sink[0] <= self._index < feed.sink[1] and key not in emitted:
+                emitted.add(key)
                 texts, all_seen = _output(self._script, feed)
                 found += texts
                 seen = seen and all_seen
@@ -402,6 +409,21 @@ def _is_ifs(word: Word, mark: Mark) -> bool:
     return source in _IFS or source.startswith(("${IFS:", "${IFS%", "${IFS#", "${IFS/"))
 
 
+def _emptied(word: Word) -> tuple[str, str]:
+    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`."""
+    if not word.marks:
+        return word.text, word.shape
+    text: list[str] = []
+    shape: list[str] = []
+    at = 0
+    for mark in word.marks:
+        blank = "\0" if not mark.quoted and _is_ifs(word, mark) else ""
+        text += (word.text[at : mark.start], blank)
+        shape += (word.shape[at : mark.start], blank)
+        at = mark.end
+    return "".join((*text, word.text[at:])), "".join((*shape, word.shape[at:]))
+
+
 def _expanded(words: Sequence[Word]) -> Argv:
     """Words as deny takes them: `$IFS` is a blank, other expansions are empty, brace lists are expanded."""
     if all(not (word.marks or word.brace) for word in words):
@@ -411,11 +433,8 @@ def _expanded(words: Sequence[Word]) -> Argv:
         if not word.marks and not word.brace:
             out.append((word.text, word))
             continue
-        variants = expand_braces(word.text, word.shape) if word.brace else [word.text]
-        for mark in word.marks:
-            source = word.text[mark.start : mark.end]
-            blank = "\0" if _is_ifs(word, mark) and not mark.quoted else ""
-            variants = [variant.replace(source, blank, 1) for variant in variants]
+        text, shape = _emptied(word)
+        variants = expand_braces(text, shape) if word.brace else [text]
         for variant in variants:
             parts = variant.split("\0")
             out += [(part, word) for part in parts if part or len(parts) == 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from agent_sdk.rules.bash_pattern import fold_name
 from agent_sdk.rules.escape_table import PROGRAMS, WRITES_SECOND, Escape, Program
@@ -36,26 +37,65 @@ def program_of(name: str) -> tuple[str, Program | None]:
     return base, PROGRAMS.get(base)
 
 
-def escapes(argv: Sequence[str]) -> list[Hit]:
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """What a word must look like to be worth a closer look."""
+
+    longs: tuple[str, ...]
+    letters: frozenset[str]
+    words: frozenset[str]
+    starts: tuple[str, ...]
+    always: bool
+
+    def may_hit(self, word: str) -> bool:
+        """False for a word that is certainly no option of the table."""
+        if word in self.words or word.startswith(self.starts):
+            return True
+        if not word.startswith("-"):
+            return False
+        typed = word.partition("=")[0]
+        if typed.startswith("--"):
+            return any(name.startswith(typed) for name in self.longs) or typed[1:] in self.words
+        return typed in self.words or not self.letters.isdisjoint(word[1:])
+
+
+@cache
+def _index(base: str) -> _Index:
+    names = [part for row in PROGRAMS[base].rows for option in row.options for part in option.rstrip(":…").split(":")]
+    return _Index(
+        longs=tuple(name for name in names if name.startswith("--")),
+        letters=frozenset(name[1] for name in names if len(name) == 2 and name[0] == "-"),
+        words=frozenset(name for name in names if not name.startswith("--")),
+        starts=tuple(name for name in names if name.endswith("=") or name == "+"),
+        always="*" in names or PROGRAMS[base].bundle,
+    )
+
+
+@lru_cache(maxsize=4096)
+def escapes(argv: tuple[str, ...]) -> tuple[Hit, ...]:
     """Everything in a command that only a rule which spells it out covers."""
+    return tuple(_escapes(argv))
+
+
+def _escapes(argv: Sequence[str]) -> list[Hit]:
     base, program = program_of(argv[0]) if argv else ("", None)
     if program is None:
         return []
     if program.interpreter:
         return list(_interpreter(argv, program))
-    found = list(_rows(argv, program, range(1, len(argv)), base))
+    index = _index(base)
+    span = [at for at in range(1, len(argv)) if index.always or index.may_hit(argv[at])]
+    found = list(_rows(argv, program, span, base)) if span or index.always else []
     if program.text:
         found += _texts(argv, base)
     if base == "git":
         found += (
-            Hit(index, index, "a remote helper runs a command")
-            for index, word in enumerate(argv)
-            if _REMOTE_HELPER.match(word)
+            Hit(at, at, "a remote helper runs a command") for at, word in enumerate(argv) if _REMOTE_HELPER.match(word)
         )
     return found
 
 
-def _rows(argv: Sequence[str], program: Program, span: range, base: str) -> Iterator[Hit]:
+def _rows(argv: Sequence[str], program: Program, span: Sequence[int], base: str) -> Iterator[Hit]:
     subcommands = _subcommands(argv, base) if program.subcommands else []
     values = program.values + "".join(
         option[1] for row in program.rows for option in row.options if len(option) == 3 and option.endswith(":")
@@ -73,7 +113,7 @@ def _one_option(
     program: Program,
     row: Escape,
     option: str,
-    span: range,
+    span: Sequence[int],
     subcommands: list[int],
     values: str,
 ) -> Iterator[Hit]:
@@ -199,7 +239,7 @@ def _module(argv: Sequence[str], at: int, word: str) -> Iterator[Hit]:
     """`python -m pytest …` is judged as pytest."""
     name = argv[at] if word == "-m" and at < len(argv) else word[2:]
     if name in PROGRAMS and not PROGRAMS[name].interpreter:
-        for hit in escapes([name, *argv[at + 1 :]]):
+        for hit in _escapes([name, *argv[at + 1 :]]):
             yield Hit(hit.first + at, min(hit.last + at, len(argv)), hit.why)
 
 

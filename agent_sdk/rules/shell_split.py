@@ -10,14 +10,24 @@ import re
 from dataclasses import dataclass, field
 
 from agent_sdk.rules.heredoc import body_end
-from agent_sdk.rules.shell_nodes import CommandKind, Feed, Redirect, Script, SimpleCommand, Word, WordBuilder
+from agent_sdk.rules.shell_nodes import (
+    CommandKind,
+    Feed,
+    Redirect,
+    Script,
+    SimpleCommand,
+    Word,
+    WordBuilder,
+    plain_word,
+)
 from agent_sdk.rules.shell_text import ASSIGNMENT, decode_escapes
 
 _MAX_FRAMES = 400
-_MAX_COMMANDS = 100_000
 _MAX_TEXTS = 2_000
+_MAX_FEEDS = 100
 
 _PLAIN = re.compile(r"[^ \t\n;&|<>()'\"\\$`#{}]+")
+_WHOLE = re.compile(r"[A-Za-z0-9_./:,=@%+^\-]+(?=[ \t\n;&|]|\Z)")
 _IN_DOUBLE = re.compile(r'[^"$`\\]+')
 _PARAM = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9?#!$@*\-])")
 _PLAIN_BRACES = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*|[?#!$@*0-9])\}")
@@ -73,13 +83,25 @@ def split_commands(text: str) -> Script:
 
 
 class _Splitter:
-    __slots__ = ("_at", "_drafts", "_feeds", "_frame", "_frames", "_heredocs", "_queue", "_text", "_waiting")
+    __slots__ = (
+        "_at",
+        "_drafts",
+        "_endless",
+        "_feeds",
+        "_frame",
+        "_frames",
+        "_heredocs",
+        "_queue",
+        "_text",
+        "_waiting",
+    )
 
     def __init__(self) -> None:
         self._drafts: list[_Draft] = []
         self._feeds: list[Feed] = []
         self._queue: list[tuple[str, bool]] = []
         self._waiting: list[_Here] = []
+        self._endless: set[tuple[str, str]] = set()
         self._frames: list[_Frame] = []
         self._frame = _Frame("")
         self._text = ""
@@ -98,13 +120,16 @@ class _Splitter:
 
     def script(self) -> Script:
         """What was found."""
-        return Script(tuple(_finished(draft) for draft in self._drafts), tuple(self._feeds))
+        count = len(self._drafts)
+        feeds = self._feeds if len(self._feeds) <= _MAX_FEEDS else [Feed((0, count), (0, count))]
+        return Script(tuple(_finished(draft) for draft in self._drafts), tuple(feeds))
 
     def _scan(self, body: bool) -> None:
         self._at, self._frames, self._waiting, self._heredocs = 0, [], [], 0
+        self._endless = set()
         self._frame = _Frame("", double=body, body=body)
         size = len(self._text)
-        while self._at < size and len(self._drafts) < _MAX_COMMANDS:
+        while self._at < size:
             if self._frame.double:
                 self._step_quoted()
             else:
@@ -147,6 +172,12 @@ class _Splitter:
     def _step(self) -> None:
         """One piece of unquoted text."""
         text, at = self._text, self._at
+        if self._frame.builder is None and self._frame.operator is None:
+            whole = _WHOLE.match(text, at)
+            if whole is not None:
+                self._frame.words.append(plain_word(whole[0]))
+                self._at = whole.end()
+                return
         run = _PLAIN.match(text, at)
         if run is not None:
             self._word().bare(run[0])
@@ -320,7 +351,7 @@ class _Splitter:
             self._waiting.append(here)
             self._heredocs += 1
             if self._heredocs == 2:
-                self._queue.append((self._text[self._text.find("<<") :], True))
+                self._queue.append((self._text[self._text.find("<<") + 2 :], True))
 
     def _end_command(self, *, pattern: bool = False) -> None:
         self._end_word()
@@ -335,7 +366,7 @@ class _Splitter:
         words = self._without_keywords(words)
         if pattern and not redirects:
             return
-        if words or redirects:
+        if redirects or (words and not (self._drafts and self._drafts[-1].words == words)):
             self._drafts.append(_Draft(words, redirects))
         if redirects and not words:
             at = len(self._drafts) - 1
@@ -369,10 +400,15 @@ class _Splitter:
     def _read_bodies(self) -> None:
         """The here-documents that were announced on the line that just ended."""
         for here in self._waiting:
+            key = (here.target.text, here.op)
+            if key in self._endless:
+                continue
             found = body_end(self._text, self._at, here.target.text, strip_tabs=here.op == "<<-")
             here.body = self._text[self._at : found[0] if found else len(self._text)]
             if found is not None:
                 self._at = found[1]
+            else:
+                self._endless.add(key)
             if not here.target.quoted and ("$" in here.body or "`" in here.body):
                 self._queue.append((here.body, True))
         self._waiting.clear()

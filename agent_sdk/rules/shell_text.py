@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 _ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|(0?[0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
+_BRACES = re.compile(r"[{},]")
 MAX_EXPANSIONS = 64
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,50 +51,53 @@ def expand_braces(text: str, shape: str) -> list[str]:
     """
     done: list[str] = []
     todo = [(text, shape)]
-    while todo and len(done) < MAX_EXPANSIONS:
-        current, outline = todo.pop(0)
-        span = _first_list(outline)
+    while todo:
+        current, outline = todo.pop()
+        span = _first_list(outline) if len(todo) + len(done) < MAX_EXPANSIONS else None
         if span is None:
             done.append(current)
             continue
         start, end = span
-        parts = list(_alternatives(outline, start + 1, end))
-        for left, right in parts[:MAX_EXPANSIONS]:
-            todo.append(
-                (
-                    current[:start] + current[left:right] + current[end + 1 :],
-                    outline[:start] + outline[left:right] + outline[end + 1 :],
-                )
+        room = MAX_EXPANSIONS - len(todo) - len(done)
+        parts = list(islice(_alternatives(outline, start + 1, end), room))
+        todo += [
+            (
+                current[:start] + current[left:right] + current[end + 1 :],
+                outline[:start] + outline[left:right] + outline[end + 1 :],
             )
+            for left, right in reversed(parts)
+        ]
     return done
 
 
 def _first_list(shape: str) -> tuple[int, int] | None:
-    """The first `{…,…}` as (offset of `{`, offset of its `}`)."""
-    start = shape.find("{")
-    for _ in range(MAX_EXPANSIONS):
-        if start < 0:
-            return None
-        depth, comma = 0, False
-        for index in range(start, len(shape)):
-            char = shape[index]
-            depth += (char == "{") - (char == "}")
-            comma = comma or (char == "," and depth == 1)
-            if depth == 0:
-                if comma:
-                    return start, index
-                break
-        start = shape.find("{", start + 1)
-    return None
+    """The first `{…,…}` that closes, as (offset of `{`, offset of its `}`)."""
+    opened: list[tuple[int, bool]] = []
+    found: tuple[int, int] | None = None
+    for at in _BRACES.finditer(shape):
+        char, index = at[0], at.start()
+        if char == "{":
+            opened.append((index, False))
+        elif not opened:
+            continue
+        elif char == ",":
+            opened[-1] = (opened[-1][0], True)
+        else:
+            start, comma = opened.pop()
+            if comma and (found is None or start < found[0]):
+                found = start, index
+            if not opened and found is not None:
+                return found
+    return found
 
 
 def _alternatives(shape: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The spans between the commas of one list."""
     depth, left = 0, start
-    for index in range(start, end):
-        char = shape[index]
+    for at in _BRACES.finditer(shape, start, end):
+        char = at[0]
         depth += (char == "{") - (char == "}")
         if char == "," and depth == 0:
-            yield left, index
-            left = index + 1
+            yield left, at.start()
+            left = at.end()
     yield left, end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -13,27 +13,19 @@ from agent_sdk.rules.files import FileView
 from agent_sdk.rules.paths import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word
+from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_screen import MAX_CHARS
 from agent_sdk.rules.spelling import Parts, Spelled, joined, parts, spell
 
 WRITES = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
 READS = frozenset(["<", "<>"])
 NULL = "/dev/null"
+_NULL_WORD = plain_word(NULL)
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _HOME = frozenset(["$HOME", "${HOME}"])
 _HERE = frozenset(["$PWD", "${PWD}", "$(pwd)", "`pwd`", "$(pwd -P)"])
 _MAX_FOLDERS = 12
 _ALL_OF = frozenset(["/*", "/", "/.", "/.*", "/**", "/*/", "/{*,.*}", "/{.*,*}"])
-
-
-@lru_cache(maxsize=1024)
-def _denials(command: str) -> DenyReadings:
-    return deny_readings(read_command(command))
-
-
-def denials(command: str) -> DenyReadings:
-    """All readings for deny rules; cached for texts within the limits."""
-    return _denials(command) if len(command) <= 10_000 else deny_readings(read_command(command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +44,11 @@ class Glob:
     writes: bool
 
 
-class ShellView:
-    """A command line at a place. Everything is worked out when it is first asked for, and once. Never raises."""
+class CommandFacts:
+    """What is known of a command line wherever it runs. Worked out once for each text."""
 
-    def __init__(self, command: str, ground: Ground, settings_dir: str) -> None:
+    def __init__(self, command: str) -> None:
         self.command = command
-        self.ground = ground
-        self.settings_dir = settings_dir
-
-    @property
-    def files(self) -> FileView:
-        """The disk."""
-        return self.ground.files
 
     @cached_property
     def reading(self) -> ShellReading:
@@ -73,7 +58,23 @@ class ShellView:
     @cached_property
     def denials(self) -> DenyReadings:
         """What deny and ask rules are held against."""
-        return denials(self.command)
+        return deny_readings(self.reading)
+
+    @cached_property
+    def redirects(self) -> tuple[Redirect, ...]:
+        """All redirections that may touch a file."""
+        commands = (*self.reading.script.commands, *self.reading.loose.commands)
+        return tuple(
+            redirect
+            for command in commands
+            for redirect in command.redirects
+            if redirect.op in WRITES | READS and not duplicates(redirect) and redirect.target != _NULL_WORD
+        )
+
+    @cached_property
+    def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
+        """The files that known programs touch, in every reading."""
+        return tuple((argv, use) for argv in self.denials.argvs for use in file_uses(argv.words))
 
     @cached_property
     def odd(self) -> str | None:
@@ -81,19 +82,58 @@ class ShellView:
         problem = self.reading.not_understood
         if problem is not None:
             return f"the command is not understood: {problem}"
-        for redirect in self._redirects:
-            if redirect.op in WRITES and not duplicates(redirect) and not redirect.target.static:
-                return "the target of a redirection is only known at run time"
+        if any(redirect.op in WRITES and not redirect.target.static for redirect in self.redirects):
+            return "the target of a redirection is only known at run time"
         return None
 
-    @property
-    def _commands(self) -> Iterator[SimpleCommand]:
-        yield from self.reading.script.commands
-        yield from self.reading.loose.commands
+    @cached_property
+    def moves(self) -> bool:
+        """True when a `cd` stands in it."""
+        return any(
+            command.words and command.words[0].text in ("cd", "pushd", "popd")
+            for command in self.reading.script.commands
+        )
 
     @cached_property
-    def _redirects(self) -> tuple[Redirect, ...]:
-        return tuple(redirect for command in self._commands for redirect in command.redirects)
+    def placeless(self) -> bool:
+        """True when nothing about it depends on the place or on the disk."""
+        named = (command.words[0].text for command in self.reading.script.commands if command.words)
+        return not (self.redirects or self.uses or self.moves or any("/" in name for name in named))
+
+
+@lru_cache(maxsize=1024)
+def _facts(command: str) -> CommandFacts:
+    return CommandFacts(command)
+
+
+class ShellView:
+    """A command line at a place. Everything is worked out when it is first asked for, and once. Never raises."""
+
+    def __init__(self, command: str, ground: Ground, settings_dir: str) -> None:
+        self.command = command
+        self.facts = _facts(command) if len(command) <= MAX_CHARS else CommandFacts(command)
+        self.ground = ground
+        self.settings_dir = settings_dir
+
+    @property
+    def files(self) -> FileView:
+        """The disk."""
+        return self.ground.files
+
+    @property
+    def reading(self) -> ShellReading:
+        """Both readings of the command."""
+        return self.facts.reading
+
+    @property
+    def denials(self) -> DenyReadings:
+        """What deny and ask rules are held against."""
+        return self.facts.denials
+
+    @property
+    def odd(self) -> str | None:
+        """Why no rule approves the command, not even the whole tool."""
+        return self.facts.odd
 
     @cached_property
     def folders(self) -> tuple[str, ...]:
@@ -112,16 +152,9 @@ class ShellView:
         """True when `folder` is the working directory."""
         return parts(folder) == parts(self.ground.cwd)
 
-    @cached_property
-    def _moves(self) -> bool:
-        return any(
-            command.words and command.words[0].text in ("cd", "pushd", "popd")
-            for command in self.reading.script.commands
-        )
-
     def where(self, index: int) -> Where:
         """Where the command at `index` of a plain script runs."""
-        if not self._moves:
+        if not self.facts.moves:
             return Where((self.ground.cwd,), False)
         folders, moved = [self.ground.cwd], False
         for command in self.reading.script.commands[:index]:
@@ -155,19 +188,14 @@ class ShellView:
 
     def _touched(self, uses: tuple[str, ...], operators: frozenset[str]) -> tuple[Spelled, ...]:
         texts: list[str] = []
-        for argv, use in self._uses:
+        for argv, use in self.facts.uses:
             if use.use in uses:
                 texts += self._texts(argv, use)
-        for redirect in self._redirects:
-            if redirect.op in operators and not duplicates(redirect):
-                text = path_text(redirect.target, 0)
-                if text is not None and text != NULL:
-                    texts.append(text)
+        for redirect in self.facts.redirects:
+            text = path_text(redirect.target, 0) if redirect.op in operators else None
+            if text is not None:
+                texts.append(text)
         return tuple(path for text in dict.fromkeys(texts) for path in self.spelled(text, self.folders))
-
-    @cached_property
-    def _uses(self) -> tuple[tuple[Argv, FileUse], ...]:
-        return tuple((argv, use) for argv in self.denials.argvs for use in file_uses(argv.words))
 
     def _texts(self, argv: Argv, use: FileUse) -> list[str]:
         """The path of a use as text; with the name of what is copied there."""
@@ -183,7 +211,7 @@ class ShellView:
     def globs(self) -> tuple[Glob, ...]:
         """The file operands that hold a glob."""
         found: list[Glob] = []
-        for argv, use in self._uses:
+        for argv, use in self.facts.uses:
             word = argv.origin(use.index)
             if (word.glob >= 0 or word.brace) and use.use != "enter":
                 text = path_text(word, use.offset) or ""
@@ -194,11 +222,9 @@ class ShellView:
     @cached_property
     def protected(self) -> str | None:
         """Why a person must agree to where output is redirected."""
-        for redirect in self._redirects:
-            if redirect.op not in WRITES or duplicates(redirect):
-                continue
-            text = path_text(redirect.target, 0)
-            if text is None or text == NULL:
+        for redirect in self.facts.redirects:
+            text = path_text(redirect.target, 0) if redirect.op in WRITES else None
+            if text is None:
                 continue
             for path in self.spelled(text, self.folders):
                 why = protected(path.readings, self.settings_dir)
@@ -209,7 +235,7 @@ class ShellView:
     @cached_property
     def critical_removal(self) -> str | None:
         """Why a person must agree to what the command removes: the root, its children, home, a working directory."""
-        for argv, use in self._uses:
+        for argv, use in self.facts.uses:
             name = program_of(argv.words[0])[0]
             if use.use != "remove" or (name not in REMOVERS and name not in ("find", "mv")):
                 continue

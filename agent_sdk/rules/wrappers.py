@@ -332,22 +332,24 @@ def _late_strings(wrapper: Wrapper, argv: Sequence[str], position: int) -> list[
 def find_commands(argv: Sequence[str]) -> list[tuple[int, int]]:
     """Where the commands begin and end that `find` runs."""
     found: list[tuple[int, int]] = []
+    start = -1
     for index, word in enumerate(argv):
-        if word in ("-exec", "-execdir", "-ok", "-okdir"):
-            rest = argv[index + 1 :]
-            found.append((index + 1, index + 1 + (rest.index(";") if ";" in rest else len(rest))))
-    return found
+        if start < 0 and word in ("-exec", "-execdir", "-ok", "-okdir"):
+            start = index + 1
+        elif start >= 0 and word == ";":
+            found.append((start, index))
+            start = -1
+    return [*found, (start, len(argv))] if start >= 0 else found
 
 
 def fd_commands(argv: Sequence[str]) -> list[tuple[int, int]]:
     """Where the commands begin that `fd` runs; glued forms begin at the option itself."""
-    found: list[tuple[int, int]] = []
     for index, word in enumerate(argv):
         if word in ("-x", "-X", "--exec", "--exec-batch"):
-            found.append((index + 1, len(argv)))
-        elif index > 0 and word.startswith(("--exec=", "--exec-batch=", "-x", "-X")):
-            found.append((index, len(argv)))
-    return found
+            return [(index + 1, len(argv))]
+        if index > 0 and word.startswith(("--exec=", "--exec-batch=", "-x", "-X")):
+            return [(index, len(argv))]
+    return []
 
 
 _GIT_VALUES = frozenset(

@@ -36,15 +36,4 @@ NOT_YET: dict[str, int] = {
     "E19": 4,
     "E20": 4,
     "E23": 4,
-    # rules: the second reading of shell commands, and what paths and domains still lack
-    "sh-substitution-004": 5,
-    "sh-substitution-005": 5,
-    "sh-substitution-024": 5,
-    "sh-substitution-029": 5,
-    "sh-substitution-030": 5,
-    "sh-no-overdeny-003": 5,
-    "sh-no-overdeny-005": 5,
-    "sh-no-overdeny-009": 5,
-    "sh-no-overdeny-010": 5,
-    "sh-no-overdeny-011": 5,
 }
