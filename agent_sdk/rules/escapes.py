@@ -55,7 +55,7 @@ class _Index:
             return False
         typed = word.partition("=")[0]
         if typed.startswith("--"):
-            return any(name.startswith(typed) for name in self.longs) or typed[1:] in self.words
+            return len(typed) > 2 and (any(name.startswith(typed) for name in self.longs) or typed[1:] in self.words)
         return typed in self.words or not self.letters.isdisjoint(word[1:])
 
 
