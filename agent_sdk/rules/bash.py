@@ -208,6 +208,8 @@ def _name_holds(view: ShellView, index: int, candidate: _Candidate, rule: Rule) 
         return True
     name = candidate.words[0]
     where = view.where(index)
+    if name.text.startswith("~") and not name.tilde:
+        return False
     if "/" in name.text and not name.text.startswith(("/", "~")):
         return not where.moved and view.is_here(rule.source.root)
     if name.text == "git" and where.moved:

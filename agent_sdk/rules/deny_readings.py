@@ -29,6 +29,7 @@ from agent_sdk.rules.wrappers import (
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
+_MAX_LAUNCHED = 12
 _IFS = frozenset(["$IFS", "${IFS}"])
 _SUBSCRIPTS = frozenset(
     [
@@ -44,6 +45,9 @@ _NAMES_PROGRAM = frozenset(
     ]
 )
 _AWK_CALL = re.compile(r'(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
+_LAUNCHERS = frozenset(
+    ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs", "sem"]
+)
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 _ECHOES = frozenset(["echo", "printf"])
 _PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
@@ -198,6 +202,8 @@ class _Collector:
                     self._text(decode_escapes(call[1] or call[2] or ""), hidden=False)
         if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
             self._shell(name, argv, fed, depth)
+        elif name in _LAUNCHERS:
+            self._launcher(argv, fed, depth)
         elif name in ("find", "fd", "fdfind", "git", "trap"):
             self._special(name, argv, fed, depth)
         elif (wrapper := WRAPPERS.get(name)) is not None:
@@ -229,7 +235,10 @@ class _Collector:
             self._text(glued, hidden=False)
         if call.script is not None:
             self.unseen = self.unseen or argv.hidden(call.script)
-            self._follow(argv.behind(call.script), fed, depth + 1)
+            script = argv.behind(call.script)
+            self._follow(script, fed, depth + 1)
+            if "/" not in script.words[0]:
+                self._follow(replace(script, words=(f"./{script.words[0]}", *script.words[1:])), fed, depth + 1)
         self._feed(argv, fed)
 
     def _feed(self, argv: Argv, fed: _Fed) -> None:
@@ -271,6 +280,15 @@ class _Collector:
                 if words[start].startswith("-") and start > 0:
                     inner = replace(inner, words=(glued, *inner.words[1:]))
                 self._follow(inner, fed, depth + 1)
+
+    def _launcher(self, argv: Argv, fed: _Fed, depth: int) -> None:
+        """Programs with operands of their own before the command: any operand may begin it, or be all of it."""
+        for index in range(1, min(len(argv.words), _MAX_LAUNCHED)):
+            word = argv.words[index]
+            if " " in word:
+                self._text(word, hidden=argv.hidden(index))
+            if not word.startswith("-"):
+                self._follow(argv.behind(index), fed, depth + 1)
 
     def _git(self, argv: Argv, fed: _Fed, depth: int) -> None:
         """Commands in git's own arguments: aliases, `rebase -x`, `bisect run`, `submodule foreach`."""

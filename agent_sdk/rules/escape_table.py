@@ -2,8 +2,8 @@
 
 How options are written here: `--name` a long option (its abbreviations count), `-x` a short one (clusters count),
 `-word` a whole word with one dash, `+` a word that begins with a plus, `key=` an operand that begins so, `word` a
-sub-command, `a:b` a sub-command `b` behind `a`. A `:` at the end: the next word is its value. `…` at the end: all words
-behind it belong to it. `*` every call.
+sub-command, `a:b` an option or sub-command `b` behind the sub-command `a`, `^-x` an option before the sub-command. A `:`
+at the end: the next word is its value. `…` at the end: all words behind it belong to it. `*` every call.
 """
 
 from __future__ import annotations
@@ -55,15 +55,17 @@ _GIT = Program(
     subcommands=True,
     values="CcmLnSGUM",
     rows=(
-        _row("-c: --config-env:", "configuration names programs, hooks and aliases"),
+        _row("^-c: clone:-c: --config-env:", "configuration names programs, hooks and aliases"),
         _row("--exec-path:", "runs git's own programs from another folder"),
-        _row("-C: --git-dir: --work-tree:", "uses another repository and its configuration"),
+        _row("^-C: --git-dir: --work-tree:", "uses another repository and its configuration"),
         _row("--output: --output-directory: archive:-o: format-patch:-o:", "writes a file", writes=True),
         _row("--ext-diff --textconv", "runs a configured program"),
         _row("--upload-pack: --receive-pack: --exec: clone:-u: fetch:-u: pull:-u: ls-remote:-u:", "runs a program"),
         _row("grep:-O --open-files-in-pager", "runs a pager"),
         _row("rebase:-x: difftool:-x: --extcmd: mergetool difftool", "runs a command"),
         _row("bisect:run… submodule:foreach… filter-branch… hook:run… for-each-repo…", "runs a command"),
+        _row("remote-ext… remote-fd… merge-index… submodule--helper… web--browse… maintenance", "runs a command"),
+        _row("checkout-index:--prefix: fast-import fast-export p4 svn", "writes elsewhere or runs a program"),
         _row("clone:--template: init:--template: --separate-git-dir:", "brings hooks along or writes elsewhere"),
         _row("config daemon shell instaweb send-email credential", "sets or runs configured programs"),
         _row("bundle:create", "writes a file", writes=True),
@@ -324,7 +326,7 @@ PROGRAMS: dict[str, Program] = {
     **dict(_same("lua luajit", _LUA)),
     **dict(
         _same(
-            "julia Rscript R osascript scala groovy swift elixir erl tclsh guile ghci jshell irb octave ts-node tsx",
+            "julia Rscript R osascript scala groovy swift elixir erl tclsh guile ghci irb octave ts-node tsx",
             _OTHER_CODE,
         )
     ),
@@ -345,10 +347,20 @@ PROGRAMS: dict[str, Program] = {
     **dict(_same("at batch crontab", Program(rows=(_row("*", f"{_EVERY} run a text later"),)))),
     "date": Program(rows=(_row("-s: --set:", "sets the clock"),)),
     "git-lfs": Program(rows=(_row("*", "runs git with its configuration"),)),
-    "psql": Program(rows=(_row("-c: --command: -f: --file: -o: --output: -L: -v:", "commands run programs"),)),
-    **dict(_same("sqlite3", Program(dashwords=True, rows=(_row("-cmd: -init:", "commands run programs"),)))),
-    **dict(_same("mysql mariadb", Program(rows=(_row("-e: --execute: --tee: --pager:", "commands run programs"),)))),
-    "strings": Program(rows=()),
+    **dict(
+        _same(
+            "psql mysql mariadb sqlite3 ftp lftp dc m4 gnuplot expect rename prename jshell",
+            Program(rows=(_row("*", "commands from its input or operands run programs"),)),
+        )
+    ),
+    "patch": Program(
+        values="BDFgipVxYz", rows=(_row("-o: --output: -d: --directory: -r: --reject-file: -e --ed", "writes"),)
+    ),
+    "rustc": Program(rows=(_row("-C: --codegen: -Z: -o: --out-dir: --emit: --sysroot:", "runs a linker or writes"),)),
+    "printf": Program(rows=(_row("-v:", "sets a variable"),)),
+    **dict(_same("compgen complete", Program(rows=(_row("*", "its words are expanded and run"),)))),
+    **dict(_same("mapfile readarray", Program(rows=(_row("-C:", "runs a command for each line"),)))),
+    "jobs": Program(rows=(_row("-x…", "runs a command"),)),
 }
 """Programs by base name. A name with a version (`python3.12`) counts as the name without it."""
 

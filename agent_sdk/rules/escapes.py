@@ -61,7 +61,12 @@ class _Index:
 
 @cache
 def _index(base: str) -> _Index:
-    names = [part for row in PROGRAMS[base].rows for option in row.options for part in option.rstrip(":…").split(":")]
+    names = [
+        part.lstrip("^")
+        for row in PROGRAMS[base].rows
+        for option in row.options
+        for part in option.rstrip(":…").split(":")
+    ]
     return _Index(
         longs=tuple(name for name in names if name.startswith("--")),
         letters=frozenset(name[1] for name in names if len(name) == 2 and name[0] == "-"),
@@ -95,10 +100,14 @@ def _escapes(argv: Sequence[str]) -> list[Hit]:
     return found
 
 
+def _takes_short_value(option: str) -> bool:
+    return option.endswith(":") and option[-3:-2] == "-" and option[-4:-3] in ("", "^", ":")
+
+
 def _rows(argv: Sequence[str], program: Program, span: Sequence[int], base: str) -> Iterator[Hit]:
     subcommands = _subcommands(argv, base) if program.subcommands else []
     values = program.values + "".join(
-        option[1] for row in program.rows for option in row.options if len(option) == 3 and option.endswith(":")
+        option[-2] for row in program.rows for option in row.options if _takes_short_value(option)
     )
     for row in program.rows:
         for option in row.options:
@@ -121,6 +130,9 @@ def _one_option(
     rest = option.endswith("…")
     takes = option.endswith(":")
     name = option.rstrip(":…")
+    if name.startswith("^"):
+        name = name[1:]
+        span = [index for index in span if not subcommands or index < subcommands[0]]
     owner, colon, inner = name.partition(":")
     if colon:
         if not any(argv[index] == owner for index in subcommands):
@@ -205,7 +217,7 @@ def _subcommands(argv: Sequence[str], base: str) -> list[int]:
 def _interpreter(argv: Sequence[str], program: Program) -> Iterator[Hit]:
     """Options up to the script; those behind it belong to the script."""
     values = program.values + "".join(
-        option[1] for row in program.rows for option in row.options if len(option) == 3 and option.endswith(":")
+        option[-2] for row in program.rows for option in row.options if _takes_short_value(option)
     )
     index, script = 1, -1
     while index < len(argv):

@@ -35,13 +35,15 @@ class FileProgram:
 class FileUse:
     """One file: the index of the word, and where in it the path begins (`of=path`, `--target-directory=path`).
 
-    `into` is the index of a word that is copied into this folder under its own name, or -1.
+    `into` is the index of a word that is copied into this folder under its own name, or -1; with `contents` it is a
+    folder whose contents are copied, hidden names included.
     """
 
     index: int
     use: Use
     offset: int = 0
     into: int = -1
+    contents: bool = False
 
 
 _READ = FileProgram(shape="read")
@@ -74,7 +76,7 @@ FILES: dict[str, FileProgram] = {
     **dict.fromkeys(("jq",), FileProgram(shape="read", skip=1, given=("-f", "--from-file"))),
     "uniq": FileProgram(shape="second", values="fsw"),
     "xxd": FileProgram(shape="second", values="bcglos"),
-    "tee": FileProgram(shape="write"),
+    **dict.fromkeys(("tee", "sponge"), FileProgram(shape="write")),
     **dict.fromkeys(("touch",), FileProgram(shape="write", values="drt", long_values=("--date", "--reference"))),
     **dict.fromkeys(("mkdir", "mkfifo", "mknod"), FileProgram(shape="write", values="mZ", long_values=("--mode",))),
     "truncate": FileProgram(shape="write", values="sr", long_values=("--size", "--reference")),
@@ -134,6 +136,8 @@ def file_uses(argv: Sequence[str]) -> list[FileUse]:
         return list(_dd(argv))
     if base == "find":
         return list(_find(argv))
+    if base in ("tar", "gtar", "bsdtar"):
+        return list(_tar(argv))
     if base == "curl":
         return list(_curl(argv))
     if base in ("cd", "pushd"):
@@ -199,11 +203,13 @@ def _shaped(
             yield from (FileUse(index, "read") for index in operands[:1])
             yield from (FileUse(index, "write") for index in operands[1:])
         case "copy" | "move" | "link":
-            yield from _copied(program.shape, operands, targets)
+            yield from _copied(argv, program.shape, operands, targets)
 
 
-def _copied(shape: Shape, operands: list[int], targets: list[FileUse]) -> Iterator[FileUse]:
+def _copied(argv: Sequence[str], shape: Shape, operands: list[int], targets: list[FileUse]) -> Iterator[FileUse]:
     """Sources, and the places that they are written to."""
+    base, _ = program_of(argv[0])
+    over = any(word.startswith("--no-t") or (word[:1] == "-" and word[1:2] != "-" and "T" in word) for word in argv[1:])
     if not targets and shape == "link" and len(operands) == 1:
         yield FileUse(operands[0], "write")
         return
@@ -216,7 +222,9 @@ def _copied(shape: Shape, operands: list[int], targets: list[FileUse]) -> Iterat
             yield FileUse(index, "read")
     for place in places:
         yield place
-        yield from (FileUse(place.index, "write", place.offset, into=index) for index in sources)
+        for index in sources:
+            contents = over or argv[index].rstrip("/").endswith("/.") or (base == "rsync" and argv[index].endswith("/"))
+            yield FileUse(place.index, "write", place.offset, index, contents)
 
 
 def _after_text(argv: Sequence[str], *, sed: bool) -> Iterator[FileUse]:
@@ -242,6 +250,24 @@ def _dd(argv: Sequence[str]) -> Iterator[FileUse]:
             yield FileUse(index, "read", 3)
         elif word.startswith("of="):
             yield FileUse(index, "write", 3)
+
+
+def _tar(argv: Sequence[str]) -> Iterator[FileUse]:
+    """The archive is written when one is made, else read; what goes into it is read."""
+    bundle = argv[1].lstrip("-") if len(argv) > 1 and not argv[1].startswith("--") else ""
+    clusters = [word for word in argv[1:] if word.startswith("-") and not word.startswith("--")]
+    letters = bundle + "".join(clusters)
+    makes = bool(set(letters) & set("cru")) or any(word in ("--create", "--append", "--update") for word in argv)
+    use: Use = "write" if makes else "read"
+    for index, word in enumerate(argv[1:], 1):
+        name, equals, _ = word.partition("=")
+        if word.startswith("--f") and "--file".startswith(name):
+            yield FileUse(index if equals else index + 1, use, len(name) + 1 if equals else 0)
+        elif (index == 1 or word.startswith("-")) and not word.startswith("--") and "f" in word:
+            glued = word.startswith("-") and not word.endswith("f")
+            yield FileUse(index if glued else index + 1, use, word.index("f") + 1 if glued else 0)
+        elif makes and not word.startswith("-") and index > 2:
+            yield FileUse(index, "read")
 
 
 def _curl(argv: Sequence[str]) -> Iterator[FileUse]:

@@ -91,6 +91,8 @@ class Places:
             return True
         if not text or word.brace or word.marks:
             return False
+        if use.contents or (use.into >= 0 and words[use.into].text.rpartition("/")[2][:2] in (".*", ".?", ".[")):
+            return False
         if use.into >= 0:
             name = words[use.into].text.rstrip("/").rpartition("/")[2]
             text = f"{text.rstrip('/')}/{name}" if text.strip("/") else f"/{name}"

@@ -89,16 +89,14 @@ class CommandFacts:
     @cached_property
     def moves(self) -> bool:
         """True when a `cd` stands in it."""
-        return any(
-            command.words and command.words[0].text in ("cd", "pushd", "popd")
-            for command in self.reading.script.commands
-        )
+        return any(moved_by(command) is not None for command in self.reading.script.commands)
 
     @cached_property
     def placeless(self) -> bool:
         """True when nothing about it depends on the place or on the disk."""
-        named = (command.words[0].text for command in self.reading.script.commands if command.words)
-        return not (self.redirects or self.uses or self.moves or any("/" in name for name in named))
+        named = (word.text for command in self.reading.script.commands for word in command.words[:1])
+        slashed = any("/" in name for name in named) or any("/" in argv.words[0] for argv in self.denials.argvs)
+        return not (self.redirects or self.uses or self.moves or slashed)
 
 
 @lru_cache(maxsize=1024)
@@ -158,9 +156,9 @@ class ShellView:
             return Where((self.ground.cwd,), False)
         folders, moved = [self.ground.cwd], False
         for command in self.reading.script.commands[:index]:
-            name = command.words[0].text if command.words else ""
-            if name in ("cd", "pushd", "popd"):
-                target = cd_target(command)
+            move = moved_by(command)
+            if move is not None:
+                target = cd_target(move)
                 text = path_text(target, 0) if target is not None else None
                 if text is None:
                     moved = True
@@ -301,9 +299,17 @@ def duplicates(redirect: Redirect) -> bool:
     return redirect.op in (">&", "<&") and (redirect.target.text == "-" or redirect.target.text.isdigit())
 
 
-def cd_target(command: SimpleCommand) -> Word | None:
+def moved_by(command: SimpleCommand) -> tuple[Word, ...] | None:
+    """The words of a command from `cd`, `pushd` or `popd` on, when it is one of these; else None."""
+    words = command.words
+    while words and words[0].text in ("command", "builtin", "time", "-p", "--"):
+        words = words[1:]
+    return words if words and words[0].text in ("cd", "pushd", "popd") else None
+
+
+def cd_target(words: tuple[Word, ...]) -> Word | None:
     """The one operand of `cd` or `pushd`; None when there is none, or more."""
-    operands = [word for word in command.words[1:] if word.marks or word.text not in ("-L", "-P", "--", "-e")]
+    operands = [word for word in words[1:] if word.marks or word.text not in ("-L", "-P", "--", "-e")]
     if len(operands) != 1 or operands[0].text.startswith(("-", "+")) or not operands[0].text:
         return None
     return operands[0]

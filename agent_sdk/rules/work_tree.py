@@ -6,7 +6,7 @@ from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.file_operands import QUIET, READERS
 from agent_sdk.rules.files import FileView
 from agent_sdk.rules.shell_nodes import SimpleCommand
-from agent_sdk.rules.shell_view import ShellView, cd_target, path_text
+from agent_sdk.rules.shell_view import ShellView, cd_target, moved_by, path_text
 from agent_sdk.rules.spelling import joined, parts
 from agent_sdk.rules.wrappers import git_subcommand
 
@@ -24,10 +24,10 @@ def same_work_tree(view: ShellView) -> bool:
     On the way there is no `.git`, no `HEAD`, no link and no `..`.
     """
     commands = [command for command in view.reading.script.commands if command.words]
-    moves = [command for command in commands if command.words[0].text in ("cd", "pushd", "popd")]
+    moves = [command for command in commands if moved_by(command) is not None]
     if len(moves) != 1 or not all(_quiet(command) for command in commands):
         return False
-    target = cd_target(moves[0])
+    target = cd_target(moves[0].words) if moves[0].words[0].text in ("cd", "pushd") else None
     text = path_text(target, 0) if target is not None and target.static else None
     if not text or ".." in text.split("/") or moves[0].redirects:
         return False
