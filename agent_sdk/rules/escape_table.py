@@ -2,8 +2,8 @@
 
 How options are written here: `--name` a long option (its abbreviations count), `-x` a short one (clusters count),
 `-word` a whole word with one dash, `+` a word that begins with a plus, `key=` an operand that begins so, `word` a
-sub-command, `a:b` an option or sub-command `b` behind the sub-command `a`, `^-x` an option before the sub-command. A `:`
-at the end: the next word is its value. `…` at the end: all words behind it belong to it. `*` every call.
+sub-command, `a:b` an option or sub-command `b` behind the sub-command `a`, `^-x` an option before the sub-command.
+At the end: `:` the next word is its value, `…` all words behind it belong to it. `*` every call.
 """
 
 from __future__ import annotations

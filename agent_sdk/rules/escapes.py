@@ -15,6 +15,7 @@ from agent_sdk.rules.wrappers import git_subcommand
 
 _VERSION = re.compile(r"(?<=[A-Za-z])-?[0-9][0-9.]*$")
 _INFORMS = frozenset(["--version", "-V", "-v", "--help", "-h", "-version", "--versions"])
+_LONG_VALUES = frozenset(["--file", "--line-length", "--assign", "--field-separator", "--include", "--load", "--exec"])
 _NOWHERE = frozenset(["/dev/null", "-", "/dev/stdout"])
 _INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 _REMOTE_HELPER = re.compile(r"[A-Za-z0-9+.\-]+::|[a-z+]+://-")
@@ -259,54 +260,49 @@ def _texts(argv: Sequence[str], base: str) -> Iterator[Hit]:
     """The sed scripts and awk programs among the operands."""
     sed = base.endswith("sed")
     harmless = sed_is_harmless if sed else awk_is_harmless
-    for index in text_operands(argv, sed=sed):
-        word = argv[index]
-        if word.startswith("-"):
-            name, equals, value = word.partition("=")
-            word = value if equals and name.startswith("--") else word[word.index("e") + 1 :]
-        if not harmless(word):
+    for index, offset in text_operands(argv, sed=sed):
+        if not harmless(argv[index][offset:]):
             yield Hit(index, index, "the program in it may run commands or write files")
 
 
-def text_operands(argv: Sequence[str], *, sed: bool) -> list[int]:
-    """The indexes of the words that hold program text."""
-    given: list[int] = []
+def text_operands(argv: Sequence[str], *, sed: bool) -> list[tuple[int, int]]:
+    """The words that hold program text: their index, and the offset at which it begins in the word."""
+    given: list[tuple[int, int]] = []
     first = -1
-    values = "efl" if sed else "vFefiIlEW"
-    long_text = "--expression" if sed else "--source"
     index = 1
     while index < len(argv):
         word = argv[index]
         if word == "--":
             first = index + 1 if first < 0 else first
             break
-        if word.startswith("--") and len(word) > 2:
-            name, equals, _ = word.partition("=")
-            is_text = long_text.startswith(name) and len(name) > 3
-            if is_text:
-                given.append(index if equals else index + 1)
-            takes = name in (
-                "--file",
-                "--line-length",
-                "--assign",
-                "--field-separator",
-                "--include",
-                "--load",
-                "--exec",
-            )
-            index += 2 if (is_text or takes) and not equals else 1
-        elif word.startswith("-") and len(word) > 1:
-            letters = word[1:]
-            at = next((at for at, letter in enumerate(letters) if letter in values or (sed and letter in "is")), -1)
-            last = at == len(letters) - 1
-            if at >= 0 and letters[at] == "e":
-                given.append(index + 1 if last else index)
-            index += 2 if at >= 0 and last and letters[at] in values else 1
-        else:
+        if not word.startswith("-") or word == "-":
             first = index if first < 0 else first
             index += 1
-    scripts = given or ([first] if first >= 0 else [])
-    return [index for index in scripts if index < len(argv)]
+            continue
+        step, text = (_long_text if word.startswith("--") else _short_text)(word, sed)
+        if text is not None:
+            given.append((index + 1, 0) if step == 2 else (index, text))
+        index += step
+    scripts = given or ([(first, 0)] if first >= 0 else [])
+    return [(index, offset) for index, offset in scripts if index < len(argv)]
+
+
+def _long_text(word: str, sed: bool) -> tuple[int, int | None]:
+    """How many words a long option takes, and where program text begins, if it is one that holds it."""
+    name, equals, _ = word.partition("=")
+    is_text = ("--expression" if sed else "--source").startswith(name) and len(name) > 3
+    takes = is_text or name in _LONG_VALUES
+    return (2 if takes and not equals else 1), (len(name) + 1 if is_text else None)
+
+
+def _short_text(word: str, sed: bool) -> tuple[int, int | None]:
+    """The same for a cluster of short options. `-i` and `-s` of sed end one: what follows is a suffix or a size."""
+    values = "efl" if sed else "vFefiIlEW"
+    at = next((at for at, letter in enumerate(word) if at and (letter in values or (sed and letter == "i"))), -1)
+    if at < 0:
+        return 1, None
+    alone = at == len(word) - 1 and word[at] in values
+    return (2 if alone else 1), (at + 1 if word[at] == "e" else None)
 
 
 def glob_asks(words: Sequence[Word]) -> bool:
@@ -325,7 +321,9 @@ def glob_asks(words: Sequence[Word]) -> bool:
             return True
         if program is None:
             continue
-        if program.text and index in text_operands([each.text for each in words], sed=base.endswith("sed")):
+        if program.text and any(
+            index == at for at, _ in text_operands([each.text for each in words], sed=base.endswith("sed"))
+        ):
             return True
         first_operand = all(each.text.startswith("-") for each in words[1:index])
         if first_operand and (program.subcommands or program.bundle):

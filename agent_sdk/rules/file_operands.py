@@ -81,7 +81,7 @@ FILES: dict[str, FileProgram] = {
     **dict.fromkeys(("mkdir", "mkfifo", "mknod"), FileProgram(shape="write", values="mZ", long_values=("--mode",))),
     "truncate": FileProgram(shape="write", values="sr", long_values=("--size", "--reference")),
     "fallocate": FileProgram(shape="write", values="lo"),
-    **dict.fromkeys(("chmod", "chown", "chgrp"), FileProgram(shape="write", skip=1, given=("--reference",))),
+    **dict.fromkeys(("chmod", "chown", "chgrp"), FileProgram(shape="write")),
     **dict.fromkeys(("rm", "rmdir", "unlink"), FileProgram(shape="remove")),
     "shred": FileProgram(shape="remove", values="ns"),
     **dict.fromkeys(("cp", "gcp"), _COPY),
@@ -117,6 +117,9 @@ QUIET = frozenset(
         "find",
     ]
 )
+RECURSIVE = frozenset(
+    ["chmod", "chown", "chgrp", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "zip", "7z"]
+)
 REMOVERS = frozenset(name for name, program in FILES.items() if program.shape == "remove")
 
 
@@ -137,7 +140,7 @@ def file_uses(argv: Sequence[str]) -> list[FileUse]:
     if base == "find":
         return list(_find(argv))
     if base in ("tar", "gtar", "bsdtar"):
-        return list(_tar(argv))
+        return [use for use in _tar(argv) if use.index < len(argv)]
     if base == "curl":
         return list(_curl(argv))
     if base in ("cd", "pushd"):
@@ -146,7 +149,7 @@ def file_uses(argv: Sequence[str]) -> list[FileUse]:
     if program is None:
         return []
     operands, targets = _operands(argv, program)
-    return list(_shaped(argv, program, operands, targets))
+    return [use for use in _shaped(argv, program, operands, targets) if use.index < len(argv)]
 
 
 def _operands(argv: Sequence[str], program: FileProgram) -> tuple[list[int], list[FileUse]]:
@@ -223,13 +226,15 @@ def _copied(argv: Sequence[str], shape: Shape, operands: list[int], targets: lis
     for place in places:
         yield place
         for index in sources:
-            contents = over or argv[index].rstrip("/").endswith("/.") or (base == "rsync" and argv[index].endswith("/"))
+            source = argv[index]
+            contents = over or source.rstrip("/").rpartition("/")[2] in (".", "..", "")
+            contents = contents or (base == "rsync" and source.endswith("/"))
             yield FileUse(place.index, "write", place.offset, index, contents)
 
 
 def _after_text(argv: Sequence[str], *, sed: bool) -> Iterator[FileUse]:
     """sed and awk: every operand behind the program text is read, and written with `sed -i`."""
-    texts = text_operands(argv, sed=sed)
+    texts = [index for index, _ in text_operands(argv, sed=sed)]
     in_place = sed and any(
         word.startswith("--in-place") or (word.startswith("-") and not word.startswith("--") and "i" in word)
         for word in argv[1:]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_sdk.rules.bash_pattern import SEPARATOR, BashPattern
-from agent_sdk.rules.file_operands import FileUse, file_uses
+from agent_sdk.rules.file_operands import RECURSIVE, FileUse, file_uses
 from agent_sdk.rules.paths import PathRules
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import Rule
@@ -91,6 +91,8 @@ class Places:
             return True
         if not text or word.brace or word.marks:
             return False
+        if use.into >= 0 and (word.glob >= 0 or words[use.into].glob == 0):
+            return False
         if use.contents or (use.into >= 0 and words[use.into].text.rpartition("/")[2][:2] in (".*", ".?", ".[")):
             return False
         if use.into >= 0:
@@ -109,6 +111,8 @@ class Places:
             if use.into >= 0 and not _creates_inside(view, words, use, where):
                 continue
             if protected(path.readings, view.settings_dir):
+                return False
+            if words[0].text in RECURSIVE and any(reading in view.ground.working for reading in path.readings):
                 return False
             inside = all(view.ground.inside(reading) for reading in path.readings)
             if inside or named or (use.use != "enter" and self._edits(path, view)):
