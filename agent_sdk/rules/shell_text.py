@@ -12,6 +12,7 @@ _ESCAPE = re.compile(
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 _BRACES = re.compile(r"[{},]")
 MAX_EXPANSIONS = 64
+_MAX_STEPS = 400
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
@@ -51,9 +52,12 @@ def expand_braces(text: str, shape: str) -> list[str]:
     """
     done: list[str] = []
     todo = [(text, shape)]
+    steps = 0
     while todo:
         current, outline = todo.pop()
-        span = _first_list(outline) if len(todo) + len(done) < MAX_EXPANSIONS else None
+        steps += 1
+        more = len(todo) + len(done) < MAX_EXPANSIONS and steps < _MAX_STEPS
+        span = _first_list(outline) if more else None
         if span is None:
             done.append(current)
             continue

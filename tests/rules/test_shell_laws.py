@@ -95,7 +95,6 @@ DISGUISES = [
         "{}",
         "/bin/{}",
         "\\{}",
-        "'{}'",
         "sudo {}",
         "env A=1 {}",
         "command {}",
