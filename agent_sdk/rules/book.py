@@ -10,7 +10,7 @@ from agent_sdk.rules.domains import DomainRules
 from agent_sdk.rules.glob_meets import could_cover
 from agent_sdk.rules.globs import fits, pieces
 from agent_sdk.rules.names import name_covers, names_to_try, whole_server
-from agent_sdk.rules.paths import PathRules
+from agent_sdk.rules.paths import Ground, PathRules
 from agent_sdk.rules.reading import Reading
 from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
 from agent_sdk.rules.shell_places import Places
@@ -45,9 +45,9 @@ class Book:
         paths: dict[str, list[Rule]] = {"Edit": [], "Read": []}
         commands: list[Rule] = []
         domains: list[Rule] = []
-        for rule in rules:
-            if rule.behavior != behavior:
-                continue
+        own = [rule for rule in rules if rule.behavior == behavior]
+        self._empty = not own
+        for rule in own:
             if behavior != "allow" and (parameter := _parameter(rule)) is not None:
                 name, value = parameter
                 self._parameters.setdefault((rule.tool, name), []).append((pieces(value.lower()), rule))
@@ -80,6 +80,10 @@ class Book:
         """True when a rule names a command."""
         return bool(self._commands)
 
+    def hides(self, path: Spelled, ground: Ground) -> bool:
+        """True when a rule for reading covers this very path."""
+        return self._read.any_reading(path, ground) is not None
+
     def may_meet(self, shell: ShellView) -> bool:
         """True when a path rule may cover something that a glob in the command expands to."""
         for glob in shell.globs:
@@ -90,6 +94,8 @@ class Book:
 
     def any_reading(self, reading: Reading) -> Found | None:
         """The rule that covers any reading of the call: deny and ask."""
+        if self._empty:
+            return None
         rule = self._by_name(reading)
         if rule is not None:
             return _found(rule, reading.tool)
@@ -99,6 +105,8 @@ class Book:
 
     def every_reading(self, reading: Reading) -> Found | None:
         """The rules that cover the call in every reading: allow."""
+        if self._empty:
+            return None
         rule = self._by_name(reading)
         if rule is not None:
             return _found(rule, reading.tool if reading.bash is None else "the command")

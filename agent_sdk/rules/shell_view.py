@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from agent_sdk.rules.deny_readings import Argv, DenyReadings, deny_readings
 from agent_sdk.rules.escapes import program_of
@@ -16,6 +16,7 @@ from agent_sdk.rules.shell import read_command
 from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_screen import MAX_CHARS
 from agent_sdk.rules.spelling import Parts, Spelled, joined, parts, spell
+from agent_sdk.values import lazy
 
 WRITES = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
 READS = frozenset(["<", "<>"])
@@ -50,17 +51,17 @@ class CommandFacts:
     def __init__(self, command: str) -> None:
         self.command = command
 
-    @cached_property
+    @lazy
     def reading(self) -> ShellReading:
         """Both readings of the command."""
         return read_command(self.command)
 
-    @cached_property
+    @lazy
     def denials(self) -> DenyReadings:
         """What deny and ask rules are held against."""
         return deny_readings(self.reading)
 
-    @cached_property
+    @lazy
     def redirects(self) -> tuple[Redirect, ...]:
         """All redirections that may touch a file."""
         commands = (*self.reading.script.commands, *self.reading.loose.commands)
@@ -71,12 +72,12 @@ class CommandFacts:
             if redirect.op in WRITES | READS and not duplicates(redirect) and redirect.target != _NULL_WORD
         )
 
-    @cached_property
+    @lazy
     def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
         """The files that known programs touch, in every reading."""
         return tuple((argv, use) for argv in self.denials.argvs for use in file_uses(argv.words))
 
-    @cached_property
+    @lazy
     def odd(self) -> str | None:
         """Why no rule approves it, not even the whole tool: it is not understood, or writes who knows where."""
         problem = self.reading.not_understood
@@ -86,12 +87,12 @@ class CommandFacts:
             return "the target of a redirection is only known at run time"
         return None
 
-    @cached_property
+    @lazy
     def moves(self) -> bool:
         """True when a `cd` stands in it."""
         return any(moved_by(command) is not None for command in self.reading.script.commands)
 
-    @cached_property
+    @lazy
     def placeless(self) -> bool:
         """True when nothing about it depends on the place or on the disk."""
         named = (word.text for command in self.reading.script.commands for word in command.words[:1])
@@ -133,7 +134,7 @@ class ShellView:
         """Why no rule approves the command, not even the whole tool."""
         return self.facts.odd
 
-    @cached_property
+    @lazy
     def folders(self) -> tuple[str, ...]:
         """Every directory that some part of the command may run in, the working directory first."""
         found = [self.ground.cwd]
@@ -174,12 +175,12 @@ class ShellView:
             folders = folders[:1]
         return tuple(spell(text, folder, self.files) for folder in folders)
 
-    @cached_property
+    @lazy
     def writes(self) -> tuple[Spelled, ...]:
         """The files that the command may write or remove, redirections included."""
         return self._touched(("write", "remove"), WRITES)
 
-    @cached_property
+    @lazy
     def reads(self) -> tuple[Spelled, ...]:
         """The files that the command may read."""
         return self._touched(("read",), READS)
@@ -205,7 +206,7 @@ class ShellView:
         name = argv.words[use.into].rstrip("/").rpartition("/")[2]
         return [f"{text.rstrip('/')}/{name}"] if name else []
 
-    @cached_property
+    @lazy
     def globs(self) -> tuple[Glob, ...]:
         """The file operands that hold a glob."""
         found: list[Glob] = []
@@ -217,7 +218,7 @@ class ShellView:
                 found += (Glob(each, use.use != "read") for each in names)
         return tuple(found)
 
-    @cached_property
+    @lazy
     def protected(self) -> str | None:
         """Why a person must agree to where output is redirected."""
         for redirect in self.facts.redirects:
@@ -230,7 +231,7 @@ class ShellView:
                     return why
         return None
 
-    @cached_property
+    @lazy
     def critical_removal(self) -> str | None:
         """Why a person must agree to what the command removes: the root, its children, home, a working directory."""
         for argv, use in self.facts.uses:

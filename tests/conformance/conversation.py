@@ -123,7 +123,7 @@ def _result_faults(result: Block) -> Iterator[str]:
 
 
 def _answer_faults(message: Message, following: Message | None) -> Iterator[str]:
-    called = [block.get("id") for block in blocks_of(message, "tool_use")]
+    called = [str(block.get("id")) for block in blocks_of(message, "tool_use")]
     if not called:
         return
     answered = result_ids(following) if following is not None and following["role"] == "user" else []

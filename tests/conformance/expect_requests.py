@@ -8,6 +8,7 @@ from typing import Any
 from tests.conformance import conversation
 from tests.conformance.expect import Seen, expects, listed, same
 from tests.conformance.findings import call_results, last_result, next_request, requests
+from tests.conformance.record import BEFORE_PARK
 
 Body = Mapping[str, Any]
 
@@ -136,14 +137,14 @@ def model_calls_after(seen: Seen, wanted: int) -> None:
     """The model was asked so often after the decision: the callback's last one, or the one given at resume."""
     before = seen.record.requests_at_decision
     if before is None:
-        before = len([sent for sent in seen.record.sent if sent.run == "first"])
+        before = len(seen.record.requests(*BEFORE_PARK))
     same(len(seen.record.sent) - before, wanted)
 
 
 @expects("model_calls_between")
 def model_calls_between(seen: Seen, wanted: int) -> None:
     """The model was asked so often after the park and before the request with the results."""
-    later = [sent.body for sent in seen.record.sent if sent.run != "first"]
+    later = seen.record.later_requests()
     after = next_request(seen)
     number = next((place for place, body in enumerate(later) if body is after), len(later))
     same(number, wanted)

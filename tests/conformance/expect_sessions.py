@@ -116,7 +116,7 @@ def second_resume_in(seen: Seen, wanted: list[str]) -> None:
     """How the second resume went: `refused`, or `nothing to do`."""
     runs = [run for run in seen.record.runs if run.name == "again"]
     assert runs, "there was no second resume"
-    busy = seen.record.requests("again") or [ran for ran in seen.record.ran if ran.run == "again"]
+    busy = bool(seen.record.requests("again")) or any(ran.run == "again" for ran in seen.record.ran)
     error = runs[-1].error
     how = "refused" if error is not None else "nothing to do" if not busy else "done once more"
     assert error is None or error.ours, error.details if error else ""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent_sdk import ResultMessage, UserMessage
+from agent_sdk import ResultMessage, ToolResultBlock, UserMessage
 from tests.conformance import conversation
 from tests.conformance.expect import Seen
 from tests.conformance.record import Record
@@ -41,7 +41,7 @@ def next_request(seen: Seen) -> dict[str, Any]:
     for body in sent:
         if any(conversation.calls(body["messages"])):
             return body
-    later = [each.body for each in seen.record.sent if each.run != "first"]
+    later = seen.record.later_requests(sub=in_sub_agent(seen))
     first = 0 if seen.record.facts.get("began_stored") else 1
     candidates = later or sent[first:]
     assert candidates, f"there is no request after the calls ({len(sent)} requests in all)"
@@ -61,7 +61,7 @@ def executed_ids(seen: Seen) -> list[str]:
 def _answered(message: UserMessage) -> list[str]:
     if isinstance(message.content, str):
         return []
-    results = [block for block in message.content if hasattr(block, "tool_use_id")]
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     return [block.tool_use_id for block in results if not block.is_error]
 
 
@@ -79,5 +79,14 @@ def all_text(seen: Seen) -> str:
 
 
 def as_text(value: Any) -> str:
-    """JSON text in which non-ASCII characters stand for themselves."""
-    return json.dumps(value, ensure_ascii=False)
+    """JSON text in which non-ASCII characters stand for themselves; random ids and times are left out."""
+    return json.dumps(_without_marks(value), ensure_ascii=False)
+
+
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_marks(item) for key, item in value.items() if not key.lower().endswith(_MARKS)}
+    return [_without_marks(item) for item in value] if isinstance(value, list) else value
+
+
+_MARKS = ("uuid", "timestamp", "session_id", "sessionid", "digest")

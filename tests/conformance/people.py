@@ -106,6 +106,7 @@ class Listener:
     event: str
     record: Record
     running: list[int]
+    expires_in_s: float | None = None
 
     async def __call__(self, input_data: Any, tool_use_id: str | None, context: Any) -> Any:
         """Note the input, change it if told to, wait as told, answer as told."""
@@ -118,19 +119,31 @@ class Listener:
             await anyio.sleep(self.written.get("sleeps_s", 0))
             if raises := self.written.get("raises"):
                 raise exception(raises)
-            return hook_output(copy.deepcopy(self.written.get("returns", {})), self.event)
+            return self._answer(copy.deepcopy(self.written.get("returns", {})))
         finally:
             self.running.remove(self.number)
 
+    def _answer(self, returns: Any) -> Any:
+        defers = isinstance(returns, Mapping) and returns.get("decision") == "defer" and "updated_input" not in returns
+        if defers and self.expires_in_s is not None:
+            return deferred(returns.get("reason", ""), self.expires_in_s)
+        return hook_output(returns, self.event)
+
 
 def hook_matchers(
-    hooks: list[Written], record: Record, *, running: list[int], event: str = "PreToolUse", together: bool = False
+    hooks: list[Written],
+    record: Record,
+    *,
+    running: list[int],
+    event: str = "PreToolUse",
+    together: bool = False,
+    expires_in_s: float | None = None,
 ) -> list[HookMatcher]:
-    """Each hook in a matcher of its own, in order; or all in one."""
+    """Each hook in a matcher of its own, in order; or all in one. `expires_in_s` is the time limit of a deferral."""
     for hook in hooks:
         check_keys(hook, HOOK_KEYS, "hooks[]")
     listeners = [
-        Listener(number=number, written=hook, event=event, record=record, running=running)
+        Listener(number=number, written=hook, event=event, record=record, running=running, expires_in_s=expires_in_s)
         for number, hook in enumerate(hooks)
     ]
     if not listeners:

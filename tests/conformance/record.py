@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_sdk import AgentSDKError
+from agent_sdk import AgentSDKError, ResultMessage
+
+BEFORE_PARK = ("before", "first")
+"""Runs up to the one that parks the session; all other runs come after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +141,12 @@ class Record:
     def requests(self, *runs: str, sub: bool = False) -> list[dict[str, Any]]:
         """The requests of the named runs (all when none is named), of the main agent or of sub-agents."""
         return [sent.body for sent in self.sent if sent.sub == sub and (not runs or sent.run in runs)]
+
+    def left_open(self) -> list[str]:
+        """The calls that the last run left parked: answered ones too, when they could not be settled."""
+        ends = [message for run in self.runs[-1:] for message in run.messages if isinstance(message, ResultMessage)]
+        return [call.id for end in ends[-1:] for call in end.deferred_tool_uses]
+
+    def later_requests(self, *, sub: bool = False) -> list[dict[str, Any]]:
+        """The requests of the runs after the one that parked the session, or that was the only one."""
+        return [sent.body for sent in self.sent if sent.sub == sub and sent.run not in BEFORE_PARK]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from agent_sdk import ModelError
 from agent_sdk.testing import FunctionModel
 from tests.conformance.record import Record, Sent
 
-DONE: dict[str, Any] = {"content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn"}
+Turn: TypeAlias = Mapping[str, Any]
+
+DONE: Turn = {"content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn"}
+MODEL = "claude-conformance"
 SUB_PROMPT = "You are the sub-agent of this case."
 
 
@@ -29,7 +32,7 @@ def text_turn(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
 
 
-def is_fault(turn: Mapping[str, Any]) -> bool:
+def is_fault(turn: Turn) -> bool:
     """Whether this answer is an outage, or a stream that breaks, instead of a whole reply."""
     return "error" in turn or "breaks_inside_block" in turn
 
@@ -42,13 +45,13 @@ class Script:
     every request while it is set. After the last turn the model says `done`.
     """
 
-    turns: list[Mapping[str, Any]]
-    repeat: Mapping[str, Any] | None = None
-    outage: Mapping[str, Any] | None = None
+    turns: list[Turn]
+    repeat: Turn | None = None
+    outage: Turn | None = None
     position: int = 0
     _last: Any = field(default=None)
 
-    def reply(self, messages: Any) -> Mapping[str, Any]:
+    def reply(self, messages: Any) -> Turn:
         """The turn, or the outage, that answers a request with these messages."""
         if self.outage is not None:
             return self.outage
@@ -58,7 +61,7 @@ class Script:
             self._last = copy.deepcopy(messages)
         return self._turn(self.position - 1)
 
-    def _turn(self, index: int) -> Mapping[str, Any]:
+    def _turn(self, index: int) -> Turn:
         if index < len(self.turns):
             return self.turns[index]
         return DONE if self.repeat is None else self.repeat
@@ -74,7 +77,7 @@ class ScriptedSide:
 
     def options(self) -> dict[str, Any]:
         """What goes into `AgentOptions` for this model."""
-        return {"model": FunctionModel(self._answer, name="conformance")}
+        return {"model": FunctionModel(self._answer, name=MODEL)}
 
     async def aclose(self) -> None:
         """Nothing is open."""

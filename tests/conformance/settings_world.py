@@ -90,7 +90,7 @@ class World:
     def _link(self, link: Path, way: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(way)
-        self.folders.append(target.parent)
+        self.folders.append(target.parent.resolve())
 
     def put(self, file: Path, data: bytes) -> None:
         """Write a file as a person's editor would, links followed."""

@@ -64,19 +64,23 @@ class Stage:
     can_use_tool: Any = None
     hooks_running: list[int] = field(default_factory=list)
 
-    def options(self, *, resumed: bool = False, **more: Any) -> AgentOptions:
-        """The options of a run. Raises what `AgentOptions` raises."""
+    def options(self, resumed: bool = False, **more: Any) -> AgentOptions:
+        """The options of a run. Raises what `AgentOptions` raises.
+
+        The mode belongs to the start of a session: at a resume the product restores it, or does not.
+        """
         scene = self.scene
         words: dict[str, Any] = {
             **self.side.options(),
             "tools": self.bench(resumed).tools(self._tool_names(resumed)),
             "cwd": self.work,
             "session_store": self.store,
-            "permission_mode": scene.get("mode", "default"),
             "hooks": {"PreToolUse": self._pre_tool_hooks(resumed)},
             "can_use_tool": self._callback(),
             **((scene.get("rules_at_resume") if resumed else None) or scene.get("rules") or {}),
         }
+        if "mode" in scene and not resumed:
+            words["permission_mode"] = scene["mode"]
         if self.sources:
             words["setting_sources"] = self.sources
         for key in ("platform", "trust_project"):
@@ -124,6 +128,7 @@ class Stage:
             self.record,
             running=self.hooks_running,
             together=bool(scene.get("hooks_in_one_matcher")),
+            expires_in_s=scene.get("expires_in_s"),
         )
         gates = dict(scene.get("gates") or {})
         if resumed:
@@ -166,7 +171,7 @@ class Stage:
         """
         seen = self.begin(name)
         try:
-            options = self.options(resumed=parked, **self.identity(go_on))
+            options = self.options(parked, **self.identity(go_on))
         except AgentSDKError as error:
             self.note(seen, error, "construction")
             return seen

@@ -11,17 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import (
-    expect_calls,  # noqa: F401  (each of these registers its checks)
-    expect_questions,  # noqa: F401
-    expect_requests,  # noqa: F401
-    expect_sessions,  # noqa: F401
-    expect_settings,  # noqa: F401
-)
 from tests.conformance.adapters.by_kind import ADAPTERS
+from tests.conformance.all_checks import Seen, failures, unknown_keys
 from tests.conformance.cases_file import Case
 from tests.conformance.diagnostics import collected
-from tests.conformance.expect import Seen, failures, unknown_keys
 from tests.conformance.record import Record
 from tests.conformance.stage import home_directory
 from tests.conformance.vocabulary import check_scene

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +13,17 @@ import pytest
 from agent_sdk import Allow, Defer, Deny
 from tests.conformance import conversation
 from tests.conformance.adapters.by_kind import ADAPTERS
+from tests.conformance.all_checks import Seen, failures, unknown_keys
 from tests.conformance.cases_file import HANDED, Case, read_cases
+from tests.conformance.child import ChildFailed, as_other_user, in_fresh_process
 from tests.conformance.damage import damaged, kill_point
 from tests.conformance.decided import decision, exception, hook_output
-from tests.conformance.expect import Seen, failures, unknown_keys
 from tests.conformance.not_yet import NOT_YET
 from tests.conformance.people import callback
 from tests.conformance.rebase import rebased_command, rebased_input, rebased_rule
 from tests.conformance.record import Ran, Record, RunSeen, Sent
 from tests.conformance.script import Script
+from tests.conformance.settings_world import World
 from tests.conformance.vocabulary import SCENE_KEYS, UnknownKey, check_scene
 
 ROOT = Path("/r")
@@ -297,6 +301,70 @@ def test_what_holds_has_no_failures(what: Seen, expect: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("what", "expect"), FAILS.values(), ids=FAILS.keys())
 def test_what_does_not_hold_is_told(what: Seen, expect: dict[str, Any]) -> None:
     assert failures(what, expect)
+
+
+SETTINGS = '{"permissions": {"allow": ["Bash(a)", "Bash(b)"], "deny": []}}'
+
+
+def test_a_settings_file_lies_behind_as_many_links_as_the_case_says(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.build({"file_text": SETTINGS, "symlink_chain": 2, "file_mode": "0640"})
+    assert world.file.is_symlink()
+    assert world.file.resolve() == tmp_path / "work" / "proj" / "links-2" / "s.json"
+    assert (world.project / "links-1" / "s.json").is_symlink()
+    assert world.facts()["mode"] == 0o640
+
+
+def test_a_rule_is_taken_out_and_nothing_else(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.build({"file_text": SETTINGS})
+    world.remove_rule("Bash(a)")
+    assert json.loads(world.file.read_text())["permissions"] == {"allow": ["Bash(b)"], "deny": []}
+    assert world.facts()["before"] == world.facts()["after"]
+
+
+def test_a_lock_is_no_temp_file_and_anything_else_is(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.build({"file_text": SETTINGS, "file_is_symlink_to": "../dotfiles/s.json"})
+    folder = world.project / "dotfiles"
+    (folder / "s.json.lock").touch()
+    assert world.facts()["leftovers"] == []
+    (folder / ".s.json.tmp").touch()
+    assert world.facts()["leftovers"] == [str(folder / ".s.json.tmp")]
+
+
+def test_git_ignores_what_its_exclude_file_names(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.build({"file_text": SETTINGS, "git_repo": True})
+    assert world.facts()["ignored"] is False
+    (world.project / ".git" / "info" / "exclude").write_text("/.claude/settings.local.json*\n")
+    assert world.facts()["ignored"] is True
+
+
+def write_somewhere(folder: Path) -> str:
+    try:
+        (folder / "x").touch()
+    except PermissionError:
+        return "refused"
+    return "written"
+
+
+def test_a_read_only_folder_refuses_the_other_user() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o555)
+        assert as_other_user(write_somewhere, folder) == "refused"
+
+
+def fail() -> None:
+    raise ValueError("broken")
+
+
+def test_a_fresh_process_hands_back_its_result_or_tells_its_error() -> None:
+    assert in_fresh_process(os.getpid) != os.getpid()
+    with pytest.raises(ChildFailed, match="broken"):
+        in_fresh_process(fail)
+    assert in_fresh_process(os._exit, 9, may_die=True) is None
 
 
 def test_unknown_keys_are_found_inside_alternatives() -> None:

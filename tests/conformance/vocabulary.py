@@ -12,7 +12,7 @@ def _keys(text: str) -> frozenset[str]:
 
 SESSION = _keys(
     """
-    rules mode prompt hooks hooks_in_one_matcher callback stub_tools tool_schema options agent cwd home platform
+    rules mode prompt hooks hooks_in_one_matcher callback stub_tools tool_schema options agent platform
     trust_project cancel_after_s wait_s question_timeout_s
     """
 )

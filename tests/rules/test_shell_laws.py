@@ -92,9 +92,6 @@ def test_two_commands_are_never_wider_than_each(first: str, second: str, operato
 
 DISGUISES = [
     *(
-        "{}",
-        "/bin/{}",
-        "\\{}",
         "sudo {}",
         "env A=1 {}",
         "command {}",
@@ -122,10 +119,10 @@ DISGUISES = [
 @given(
     st.lists(st.sampled_from(DISGUISES), min_size=1, max_size=3, unique=True),
     st.sampled_from(["ls; ", "a && ", "", "x | ", "a\n"]),
+    st.sampled_from(["rm x", "/bin/rm x", "\\rm x", "RM x", "rm"]),
 )
-def test_a_disguised_program_is_never_allowed(layers: list[str], before: str) -> None:
+def test_a_disguised_program_is_never_allowed(layers: list[str], before: str, command: str) -> None:
     """However often it is wrapped, a denied program does not pass under the whole tool."""
-    command = "rm x"
     for layer in layers:
         command = layer.format(command.replace("'", "'\\''") if "'{}'" in layer else command)
     assert judge(before + command, allow=["Bash"], deny=["Bash(rm:*)"]) in ("deny", "none")

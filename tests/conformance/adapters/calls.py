@@ -12,7 +12,7 @@ from agent_sdk import InMemoryStore
 from tests.conformance import stored
 from tests.conformance.cases_file import Case
 from tests.conformance.record import Record
-from tests.conformance.script import DONE, Script, ScriptedSide, call_turn
+from tests.conformance.script import DONE, Script, ScriptedSide, Turn, call_turn
 from tests.conformance.stage import DEFAULT_PROMPT, Stage, cancelled_after
 
 ONLY_CALL = "t1"
@@ -36,7 +36,7 @@ def tool_names(scene: Mapping[str, Any], calls: list[dict[str, Any]], *more: str
 
 def scripted(record: Record, scene: Mapping[str, Any], calls: list[dict[str, Any]]) -> ScriptedSide:
     """A model that makes the calls once, itself or inside a sub-agent, and then says `done`."""
-    turns = [call_turn(calls)] if calls else []
+    turns: list[Turn] = [call_turn(calls)] if calls else []
     record.facts["said"] = [*(turn["content"] for turn in turns), DONE["content"]]
     if scene.get("agent") != "sub":
         return ScriptedSide(record=record, script=Script(turns=turns))
@@ -85,4 +85,5 @@ async def look(stage: Stage) -> None:
         return
     record.entries = await stored.entries(stage.store, record.session_id)
     record.saved = stored.messages(record.entries)
-    record.pending = list(await stored.pending(stage.store, record.session_id))
+    listed = await stored.pending(stage.store, record.session_id)
+    record.pending = list(dict.fromkeys([*listed, *record.left_open()]))

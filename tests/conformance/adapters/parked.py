@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,9 @@ class Play:
             return
         deadline = anyio.current_time() + (WAIT_FOR_LEASE_S if self.kill != "never" else 0)
         while True:
-            seen = await self.stage_on(self.store).run(name, decisions=decisions, go_on=True, parked=True)
+            resume = partial(self.stage_on(self.store).run, name, decisions=decisions, go_on=True, parked=True)
+            await cancelled_after(self.scene.get("cancel_after_s"), resume)
+            seen = self.record.runs[-1]
             busy = seen.error is not None and seen.error.type == SessionBusyError.__name__
             if not busy or anyio.current_time() > deadline:
                 return

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 
@@ -24,7 +24,7 @@ from tests.conformance.script import DONE, Script, ScriptedSide, call_turn
 from tests.conformance.settings_world import World
 from tests.conformance.stage import Stage, home_directory
 
-SOURCES = ("user", "project", "local")
+SOURCES: tuple[Literal["user", "project", "local"], ...] = ("user", "project", "local")
 FIRST_CALL = {"tool": "Bash", "input": {"command": "true"}}
 STEPS = {"session_loaded_before", "then_file_text", "then_file_edited_removing", "remember", "remember_twice"}
 STEPS |= {"check", "then_check", "then_check_all"}
@@ -55,7 +55,8 @@ def played_as_user(scene: Mapping[str, Any], world: World, backend: str) -> Reco
     warm_up = World(world.root.parent / f"{world.root.name}-warm-up")
     warm_up.build({})
     played({"remember": FIRST_CALL}, warm_up, backend)
-    return as_other_user(played, scene, world, backend)
+    seen: Record = as_other_user(played, scene, world, backend)
+    return seen
 
 
 def played(scene: Mapping[str, Any], world: World, backend: str) -> Record:
@@ -221,7 +222,7 @@ def _tools_in(scene: Mapping[str, Any]) -> list[str]:
 def remember_each(scene: Mapping[str, Any], world: World, record: Record, backend: str) -> None:
     """Several writers at once, each of which remembers so many commands of its own."""
     written = scene["remember_each"]
-    count = written["n"] if isinstance(written, Mapping) else written
+    count = written["n"] if isinstance(written, Mapping) else scene["n"] if written is True else written
     processes, tasks = scene.get("processes", 0), scene.get("tasks", 0)
     if processes:
         with ExitStack() as stack:
