@@ -161,8 +161,7 @@ def _operands(argv: Sequence[str], program: FileProgram) -> tuple[list[int], lis
     while index < len(argv):
         word = argv[index]
         if ended or not word.startswith("-") or word == "-":
-            if word != "-":
-                operands.append(index)
+            operands.append(index)
             index += 1
             continue
         if word == "--":
@@ -203,8 +202,10 @@ def _shaped(
         case "remove":
             yield from (FileUse(index, "remove") for index in operands)
         case "second":
-            yield from (FileUse(index, "read") for index in operands[:1])
-            yield from (FileUse(index, "write") for index in operands[1:])
+            # What looks like the value of an option may be the first operand after all.
+            plain = [index for index, word in enumerate(argv) if index and (not word.startswith("-") or word == "-")]
+            yield from (FileUse(index, "read") for index in plain)
+            yield from (FileUse(index, "write") for index in plain[1:])
         case "copy" | "move" | "link":
             yield from _copied(argv, program.shape, operands, targets)
 

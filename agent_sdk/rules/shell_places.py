@@ -99,6 +99,8 @@ class Places:
             name = words[use.into].text.rstrip("/").rpartition("/")[2]
             text = f"{text.rstrip('/')}/{name}" if text.strip("/") else f"/{name}"
         elif word.glob >= 0:
+            if use.use == "write" and not words[0].text.endswith("sed"):
+                return False
             literal = word.text[use.offset : word.glob]
             tail = word.text[use.offset :].rpartition("/")[2]
             if tail.startswith(".") or "/" in word.text[word.glob :]:
