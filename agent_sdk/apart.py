@@ -42,14 +42,16 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
         if _cancellations() > before:
             raise
         came.error = RuntimeError("it was cancelled from inside")
-    except Exception as error:
-        came.error = error
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
     except BaseExceptionGroup as group:
         _, rest = group.split((Exception, cancelled))
         if rest is not None:
             raise rest.exceptions[0] from group
         await anyio.lowlevel.checkpoint_if_cancelled()
         came.error = group
+    except BaseException as error:  # also what means "cancelled" on the other back end
+        came.error = error
     if _cancellations() > before:  # the work kept it to itself, but it was for the run
         await anyio.lowlevel.checkpoint_if_cancelled()
         raise cancelled

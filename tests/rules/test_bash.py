@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_sdk.rules.files import TableFiles
@@ -348,7 +348,8 @@ OPEN = [fragment for fragment in FRAGMENTS if fragment not in ("'", '"', "\\", "
 
 @given(st.lists(st.sampled_from(OPEN), max_size=6).map("".join), st.sampled_from([";", "\n", "&&", " | ", "& "]))
 def test_a_denied_command_behind_an_operator_is_denied(before: str, operator: str) -> None:
-    """Whatever stands before it."""
+    """Whatever stands before it, unless a backslash joins the two lines to one word."""
+    assume(not (operator == "\n" and before.endswith("\\")))
     assert judged(f"{before}{operator}rm x", allow=["Bash"], deny=["Bash(rm:*)"]) == "deny"
 
 
