@@ -16,6 +16,8 @@ from agent_sdk.rules.shell_text import ASSIGNMENT, NAME
 SEPARATOR = "\x1f"
 BARE, QUOTED, ASSIGNED = "\x01", "\x02", "\x03"
 _STAR = "\x05"
+_SPECIAL_IN_RULE = re.compile(r"[*()\[\]\\]")
+_NEEDS_NO_QUOTES = re.compile(r"[^\s'\"$`|&;<>{}#~=]+|[^\s'\"$`|&;<>{}#~]*[-/.:][^\s'\"$`|&;<>{}#~]*")
 _CLOSED = re.compile("[\x01\x02\x03]")
 
 
@@ -188,3 +190,28 @@ def marked(word: Word) -> str:
         at = mark.end
     out.append(word.text[at:])
     return "".join(out)
+
+
+def exact_specifier(words: Iterable[Word], assigns: Iterable[Word] = ()) -> str | None:
+    """The specifier that covers exactly this command; None when a word is only known at run time or holds a line end.
+
+    Reading it back gives the line of the command again.
+    """
+    texts: list[str] = []
+    for word in (*assigns, *words):
+        if word.dynamic or not word.text.isprintable():
+            return None
+        name = ASSIGNMENT.match(word.text) if word in assigns else None
+        head = name[0] if name else ""
+        texts.append(head + _quoted(word.text[len(head) :], bare=bool(head)))
+    return " ".join(texts) or None
+
+
+def _quoted(text: str, *, bare: bool) -> str:
+    """A word as it is written in a rule: quoted where needed, what a rule takes as special escaped."""
+    if not text:
+        return "" if bare else "''"
+    escaped = _SPECIAL_IN_RULE.sub(r"\\\g<0>", text)
+    if _NEEDS_NO_QUOTES.fullmatch(text):
+        return escaped
+    return "'" + escaped.replace("'", "'\\''") + "'"
