@@ -17,6 +17,7 @@ HEAVY = {"anthropic", "tree_sitter", "tree_sitter_bash", "filelock", "platformdi
 # Doors that import inside a function: what they open is heavy, or belongs to one platform.
 DOORS = {
     "agent_sdk.models.anthropic": {"anthropic"},
+    "agent_sdk.rules.shell_tree": {"tree_sitter", "tree_sitter_bash"},
     "agent_sdk.sessions.sqlite": {"platformdirs"},
     "agent_sdk.settings.writing": {"filelock"},
 }

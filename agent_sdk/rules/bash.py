@@ -1,415 +1,254 @@
-"""Does a Bash rule cover a command? A deliberately simple reading, on the safe side.
-
-Allow: only a plain command, one without any operator, quote, expansion, glob or redirection. Deny and ask: every word
-is tried as the name of a command, in several readings of quotes and escapes; no limit ever makes a deny miss.
-"""
+"""Does a Bash rule cover a command? The rules of one behaviour, compiled; the door to the shell part of this room."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import TypeVar
 
-from agent_sdk.rules.escapes import RESERVED, SHELLS, WRAPPERS, named, refusal
-from agent_sdk.rules.globs import fits, pieces
+from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, compile_bash, marked
+from agent_sdk.rules.deny_readings import raw_line
+from agent_sdk.rules.escape_table import NAMED_ONLY, RUNS_TEXT
+from agent_sdk.rules.escapes import escapes, glob_asks, program_of
+from agent_sdk.rules.file_operands import FILES
+from agent_sdk.rules.free_words import expands_subscript, free_words
 from agent_sdk.rules.rule import Rule
-from agent_sdk.rules.spelling import folded, hidden
+from agent_sdk.rules.shell_nodes import Redirect, SimpleCommand, Word
+from agent_sdk.rules.shell_places import Places
+from agent_sdk.rules.shell_screen import MAX_CHARS
+from agent_sdk.rules.shell_view import NULL, READS, WRITES, ShellView, duplicates
+from agent_sdk.rules.work_tree import same_work_tree
+from agent_sdk.rules.wrappers import WRAPPERS, unwrap
 
-LONGEST = 10_000
-MOST_PARTS = 50
-DEEPEST = 100
+SAFE_VARIABLES = frozenset(["NODE_ENV", "LANG", "LC_ALL", "TZ", "NO_COLOR", "FORCE_COLOR", "CI"])
+_MAX_WRAPPERS = 8
 _LONGEST_KEY = 4
+_MAX_RESULTS = 1024
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./,:@%+=\- \t]+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_OPERATORS = re.compile(r"[;&|\n()`<>]+")
-_SIMPLE_EXPANSION = re.compile(r"\$(?:\{[A-Za-z_0-9@*#?!$-]*\}|[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-])")
-_IFS = re.compile(r"\$(?:\{IFS[^}\s]{0,200}\}|IFS\b)")
-_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|[abefnrtv])")
-_WORD = r"""((?:[^\s;&|<>()'"`\\]|\\.|'[^']*'|"[^"]*"|\$\()*)"""
-_OUTPUT = re.compile(r">[>|&!]*[ \t]*" + _WORD)
-_INPUT = re.compile(r"(?<!<)<(?!<)[&]*[ \t]*" + _WORD)
-_REDIRECTION = re.compile(r"(?:(?<![^\s;&|()])[0-9]+)?[<>][<>|&!]*[ \t]*" + _WORD)
-_COMMENT = re.compile(r"(?<![^\s;&|()])#[^\n]*")
-_HERE = re.compile(r"<<-?[ \t]*(?:\\|'|\")?([A-Za-z0-9_]+)")
-_UNFINISHED = re.compile(r"(?:\|\||&&|\||[<>]|(?<!\\)\\)\s*$|\|\s+\||^\s*[|&;]|&&\s*[|&;]|;\s*;|\|\s*[;&]")
-_LOOKED_UP = re.compile(r"[$`*?\[~{}]")
-_OTHER_CALLERS = named("find fd time coproc mapfile readarray compgen complete bind trap")
-_GIT_WITH_VALUE = named("-c -C --git-dir --work-tree --namespace --exec-path --config-env --super-prefix")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The words between two operators, in one reading.
+class _Candidate:
+    """One way to read a command for allow: as it is, without safe assignments, or behind a stripped wrapper."""
 
-    `low` are they, folded; `forms` what each may be called, whole and cut to the base name; `text` is `low` joined with
-    blanks, and `ends` tells where each word ends in it; `based` is the same with base names.
-    """
-
-    words: tuple[str, ...]
-    forms: tuple[tuple[str, ...], ...]
-    text: str
-    based: str
-    ends: tuple[int, ...]
-    low: tuple[str, ...]
+    words: tuple[Word, ...]
+    assigns: tuple[Word, ...]
+    line: str
+    behind_xargs: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BashReading:
-    """A command as rules see it.
-
-    `plain_words`: the words of a plain command, else `None`. `parts`: every reading for deny. `names`: all words of
-    these, folded, whole and cut to the base name. `odd`: why not even a bare `Bash` covers it. `unknown`: why the names
-    of its commands cannot be told, which matters once a command is denied. `outputs` and `inputs` are what may be
-    targets of redirections, quotes removed; `loose_output` is one that only the shell knows.
-    """
-
-    command: str
-    names: frozenset[str]
-    plain_words: tuple[str, ...] | None
-    parts: tuple[Part, ...]
-    odd: str | None
-    unknown: str | None
-    outputs: tuple[str, ...]
-    inputs: tuple[str, ...]
-    loose_output: str | None
-
-
-def read_command(command: str) -> BashReading:
-    """Read a command. Never raises; the last readings of commands of a usual length are kept."""
-    return _kept(command) if len(command) <= LONGEST else _read(command)
-
-
-@lru_cache(maxsize=512)
-def _kept(command: str) -> BashReading:
-    return _read(command)
-
-
-def _read(command: str) -> BashReading:
-    joined = command.replace("\\\n", "")
-    raw_outputs = [target for target in _OUTPUT.findall(joined) if not target.isdigit() and target not in ("", "-")]
-    outputs = tuple(dict.fromkeys(_unquoted(target) for target in raw_outputs))
-    loose = next((target for target in raw_outputs if _LOOKED_UP.search(target) or "(" in target), None)
-    parts = tuple(_parts(joined))
-    return BashReading(
-        command=command,
-        names=frozenset(form for part in parts for forms in part.forms for form in forms),
-        plain_words=_plain_words(command),
-        parts=parts,
-        odd=_odd(command),
-        unknown=_unknown(joined),
-        outputs=outputs,
-        inputs=tuple(dict.fromkeys(_unquoted(target) for target in _INPUT.findall(joined) if target)),
-        loose_output=loose,
-    )
-
-
-def _plain_words(command: str) -> tuple[str, ...] | None:
-    if len(command) > LONGEST or not _PLAIN.fullmatch(command):
-        return None
-    words = tuple(command.split())
-    if not words or words[0] in RESERVED or words[0].startswith("-") or _ASSIGNMENT.match(words[0]):
-        return None
-    return words
-
-
-def _odd(command: str) -> str | None:
-    """Why the command cannot be trusted to be what it looks like."""
-    if len(command) > LONGEST:
-        return f"the command is longer than {LONGEST} characters"
-    if hidden(command.replace("\n", " ").replace("\t", " ")):
-        return "the command holds characters that cannot be seen"
-    if re.search(r"^[ \t]*\\", command, re.MULTILINE):
-        return "a line of the command begins with a backslash"
-    if not command.strip():
-        return "the command is empty"
-    if sum(operator[0] not in "<>" and not text.isspace() for operator, text in _stretches(command)) > MOST_PARTS:
-        return f"the command has more than {MOST_PARTS} parts"
-    if command.endswith("\\") or _UNFINISHED.search(command) or not _balanced(command):
-        return "the command cannot be parsed"
-    lines = [line.strip() for line in command.split("\n")]
-    if any(delimiter not in lines[1:] for delimiter in _HERE.findall(command)):
-        return "a here-document is never ended"
-    return None
-
-
-def _balanced(command: str) -> bool:
-    """True when quotes and brackets close, and are not nested too deeply. Quotes inside `$( )` are taken as outside."""
-    closing: list[str] = []
-    quote = ""
-    position = 0
-    while position < len(command):
-        char = command[position]
-        if quote == "'":
-            quote = "" if char == "'" else quote
-        elif char == "\\":
-            position += 1
-        elif quote == '"' and char == '"':
-            quote = ""
-        elif not quote and char in "'\"":
-            quote = char
-        elif not quote and char in "({":
-            closing.append(")" if char == "(" else "}")
-        elif not quote and char in ")}" and (not closing or closing.pop() != char):
-            return False
-        if len(closing) > DEEPEST:
-            return False
-        position += 1
-    return not quote and not closing and command.count("`") % 2 == 0 and command.count("$(") <= DEEPEST
-
-
-def _unknown(joined: str) -> str | None:
-    """Why a denied command could hide behind a name that only the shell knows."""
-    if "`" in joined:
-        return "the command holds backticks"
-    calls_others = False
-    for operator, stretch in _stretches(joined):
-        words = stretch.split()
-        if (operator[-1:] in "<>" or (words and _ASSIGNMENT.match(words[0]))) and _LOOKED_UP.search(stretch):
-            return f"it cannot be told which word of {stretch.strip()!r} is the name of a command"
-        while words and (words[0] in RESERVED or _ASSIGNMENT.match(words[0]) or words[0].isdigit()):
-            words.pop(0)
-        if words and (_LOOKED_UP.search(words[0]) or not words[0].isascii()):
-            return f"the name of the command {words[0]!r} is not static"
-        for word in stretch.split():
-            base = folded(re.sub(r"['\"\\]", "", word).rpartition("/")[2])
-            if base in SHELLS or base in ("eval", "source", "."):
-                return f"{base} may run anything"
-            calls_others = calls_others or base in WRAPPERS or base in _OTHER_CALLERS
-    if calls_others and _LOOKED_UP.search(joined.replace("{}", "")):
-        return "a command that runs its operands is given words that are not static"
-    return None
-
-
-def _stretches(joined: str) -> Iterator[tuple[str, str]]:
-    """The texts between operators, each with the operator before it."""
-    here = 0
-    operator = ";"
-    for found in _OPERATORS.finditer(joined):
-        yield operator, joined[here : found.start()]
-        operator, here = found[0], found.end()
-    yield operator, joined[here:]
-
-
-def _parts(joined: str) -> Iterator[Part]:
-    """The parts of every reading, each once."""
-    seen: set[tuple[str, ...]] = set()
-    for reading in _readings(joined):
-        for stretch in _OPERATORS.split(reading):
-            words = tuple(stretch.split())
-            for form in (words, _without_git_options(words)):
-                if form and form not in seen:
-                    seen.add(form)
-                    yield _part(form)
-
-
-def _readings(joined: str) -> Iterable[str]:
-    """The text with quotes, escapes and expansions taken in several ways."""
-    text = _IFS.sub(" ", joined)
-    text = re.sub(r"\$(?:\{HOME\}|HOME\b)", "~", text)
-    text = re.sub(r"\$(?:\{PWD\}|PWD\b)", ".", text)
-    decoded = _ESCAPE.sub(_decoded, text) if "\\" in text else text
-    found = []
-    for one in dict.fromkeys((text, decoded)):
-        found.append(re.sub(r"['\"\\${}]", "", _SIMPLE_EXPANSION.sub("", one)))
-        if _REDIRECTION.search(one) or "#" in one:
-            quiet = _COMMENT.sub("", _REDIRECTION.sub(" ", one))
-            found.append(re.sub(r"['\"\\${}]", "", _SIMPLE_EXPANSION.sub("", quiet)))
-        cut = re.sub(r"\$\{[A-Za-z_0-9]+:?[-+=?]", "\n", one)
-        found.append(re.sub(r"['\"\\${}=,]", " ", _SIMPLE_EXPANSION.sub("", cut)))
-    return dict.fromkeys(found)
-
-
-def _decoded(match: re.Match[str]) -> str:
-    code = match[1]
-    if code[0] in "xuU":
-        number = int(code[1:], 16)
-    elif code[0] in "01234567":
-        number = int(code, 8)
-    else:
-        return "\n"
-    return chr(number) if 0 < number < 0x110000 else ""
-
-
-def _part(words: tuple[str, ...]) -> Part:
-    low = tuple(map(folded, words))
-    bases = tuple(word.rpartition("/")[2].removesuffix(".exe") or word for word in low)
-    ends = []
-    here = 0
-    for word in low:
-        here += len(word)
-        ends.append(here)
-        here += 1
-    forms = tuple((word,) if word == base else (word, base) for word, base in zip(low, bases, strict=True))
-    return Part(words, forms, " ".join(low), " ".join(bases), tuple(ends), low)
-
-
-def _without_git_options(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words with options between `git` and its sub-command left out."""
-    if len(words) < 3:
-        return words
-    kept: list[str] = []
-    after_git = skip = False
-    for word in words:
-        if skip:
-            skip = False
-            continue
-        if after_git and word.startswith("-"):
-            skip = word in _GIT_WITH_VALUE
-            continue
-        after_git = folded(word.rpartition("/")[2]).removesuffix(".exe") == "git"
-        kept.append(word)
-    return tuple(kept)
-
-
-def _unquoted(word: str) -> str:
-    text = re.sub(r"\$(?:\{HOME\}|HOME\b)", "~", word)
-    text = re.sub(r"\$(?:\{PWD\}|PWD\b)", ".", text)
-    return re.sub(r"['\"\\$]", "", _SIMPLE_EXPANSION.sub("", text))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandPattern:
-    """The pattern of one Bash rule.
-
-    `ways`: pieces between stars; any of them will do (a trailing ` *` also covers the bare word). `spelled`: how many
-    leading words are given in full, `key`: the first of them, `begun`: the word that a star goes on with. `wildcard`: a
-    star covers part of the command.
-    """
-
-    rule: Rule
-    ways: tuple[tuple[str, ...], ...]
-    key: tuple[str, ...]
-    spelled: int = 0
-    begun: str = ""
-    wildcard: bool
-
-
-def compile_command(rule: Rule) -> CommandPattern:
-    """The pattern of a Bash rule with a specifier. In allow an empty prefix or a leading blank matches nothing."""
-    allow = rule.behavior == "allow"
-    text = rule.specifier or ""
-    if text.endswith(":*"):
-        text = text[:-2] + " *"
-    if allow and text.startswith((" ", "\t")):
-        return CommandPattern(rule=rule, ways=(), key=(), wildcard=True)
-    text = " ".join(text.split())
-    parts = pieces(text if allow else _folded_pattern(text))
-    ways = [parts]
-    if len(parts) > 1 and not parts[-1] and parts[-2].endswith(" "):
-        ways.append((*parts[:-2], parts[-2][:-1]))
-    if not allow and parts == ("", ""):
-        ways = [("", "")]
-    head = parts[0]
-    full = head.split() if len(parts) == 1 or head.endswith(" ") else head.split()[:-1]
-    if not allow and full and "\\" in text:
-        full = []
-    return CommandPattern(
-        rule=rule,
-        ways=tuple(ways),
-        key=tuple(full[:_LONGEST_KEY]),
-        spelled=len(full),
-        begun=head.rpartition(" ")[2],
-        wildcard=len(parts) > 1 or not parts[0],
-    )
-
-
-def _folded_pattern(text: str) -> str:
-    return " ".join(folded(word) for word in text.replace("'", "").replace('"', "").split())
-
-
-def covers_allow(pattern: CommandPattern, reading: BashReading) -> bool:
-    """True when the pattern covers a plain command, and what its stars cover neither runs programs nor writes files."""
-    words = reading.plain_words
-    if words is None:
-        return False
-    text = " ".join(words)
-    if not any(fits(way, text) for way in pattern.ways):
-        return False
-    if not pattern.wildcard:
-        return True
-    return refusal(words, pattern.spelled) is None
-
-
-def covers_deny(pattern: CommandPattern, reading: BashReading) -> bool:
-    """True when the pattern covers the command at any word, in any reading."""
-    return any(_covers_part(pattern, part) for part in reading.parts)
-
-
-def _covers_part(pattern: CommandPattern, part: Part) -> bool:
-    """With a star the earliest place decides: the star would take what lies between it and a later one."""
-    for way in pattern.ways:
-        first, blank, _ = way[0].partition(" ")
-        if not blank and len(way) > 1:
-            if _covers_loosely(way, part):
-                return True
-            continue
-        rest = (way[0][len(first) :], *way[1:])
-        for place, forms in enumerate(part.forms):
-            if first in forms and part.text.startswith(rest[0], part.ends[place]):
-                if fits(rest, part.text, part.ends[place]):
-                    return True
-                if len(rest) > 1:
-                    break
-    return False
-
-
-def _covers_loosely(way: tuple[str, ...], part: Part) -> bool:
-    """A pattern whose first word has a star in it."""
-    for text in (part.text, part.based):
-        start = 0 if text.startswith(way[0]) else text.find(" " + way[0]) + 1
-        if (start or text.startswith(way[0])) and fits(way, text, start):
-            return True
-    return False
-
-
-class CommandRules:
-    """Bash rules of one behaviour, found by the words that they begin with."""
+class BashRules:
+    """The Bash rules of one behaviour that name a command."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._patterns = [compile_command(rule) for rule in rules]
-        self._exact: dict[str, int] = {}
-        self._by_key: dict[tuple[str, ...], list[int]] = {}
-        for number, pattern in enumerate(self._patterns):
-            if not pattern.wildcard and pattern.rule.behavior == "allow":
-                self._exact.setdefault(pattern.ways[0][0], number)
-            else:
-                self._by_key.setdefault(pattern.key, []).append(number)
-        self._longest = max(map(len, self._by_key), default=0)
-        self._first_words = {key[0] for key in self._by_key if key}
+        self._by_words: dict[tuple[str, ...], list[tuple[BashPattern, Rule]]] = {}
+        self._raw: list[tuple[BashPattern, Rule]] = []
+        self._count = 0
+        for rule in rules:
+            wide = rule.behavior != "allow"
+            pattern = compile_bash(rule.specifier or "", wide=wide)
+            if pattern is None:
+                continue
+            self._count += 1
+            if pattern.operators and wide:
+                self._raw.append((pattern, rule))
+            key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
+            self._by_words.setdefault(key, []).append((pattern, rule))
+        self._longest = max(map(len, self._by_words), default=0)
+        self._denied: dict[str, Rule | None] = {}
+        self._covering: dict[str, tuple[Rule, ...] | None] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._patterns)
+        return self._count > 0
 
-    def allowing(self, reading: BashReading) -> Iterator[CommandPattern]:
-        """The patterns that cover a plain command, exact ones first."""
-        words = reading.plain_words
-        if words is None:
-            return
-        exact = self._exact.get(" ".join(words))
-        if exact is not None:
-            yield self._patterns[exact]
-        for size in range(min(self._longest, len(words)) + 1):
-            for number in self._by_key.get(words[:size], ()):
-                if covers_allow(self._patterns[number], reading):
-                    yield self._patterns[number]
+    def _near(self, line: str) -> Iterator[tuple[BashPattern, Rule]]:
+        """The patterns whose spelled words the line begins with, the most exact ones first."""
+        words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
+        for size in range(len(words), -1, -1):
+            yield from self._by_words.get(words[:size], ())
 
-    def _keys_at(self, first: str, reading: BashReading) -> Iterator[tuple[str, ...]]:
-        """All keys that the command may meet where a word may be called `first`."""
-        for part in reading.parts:
-            for place, forms in enumerate(part.forms):
-                if first in forms:
-                    for size in range(1, self._longest + 1):
-                        yield (first, *part.low[place + 1 : place + size])
-
-    def denying(self, reading: BashReading) -> Rule | None:
-        """The first rule that covers the command at any word."""
-        if not self._patterns:
+    def any_reading(self, view: ShellView) -> Rule | None:
+        """The rule that covers any reading of the command: for deny and ask."""
+        if not self._count:
             return None
-        near = set(self._by_key.get((), ()))
-        for first in reading.names & self._first_words:
-            for key in self._keys_at(first, reading):
-                near.update(self._by_key.get(key, ()))
-        found = (self._patterns[number] for number in sorted(near))
-        return next((pattern.rule for pattern in found if covers_deny(pattern, reading)), None)
+        if view.command in self._denied:
+            return self._denied[view.command]
+        return _kept(self._denied, view.command, self._any_reading(view))
+
+    def _any_reading(self, view: ShellView) -> Rule | None:
+        for line in view.denials.lines:
+            for pattern, rule in self._near(line):
+                if pattern.covers(line, across=True):
+                    return rule
+        if self._raw:
+            line = raw_line(view.command)
+            return next((rule for pattern, rule in self._raw if pattern.covers(line, across=True)), None)
+        return None
+
+    def covering(self, view: ShellView, paths: Places) -> tuple[Rule, ...] | None:
+        """The rules that together cover every part of the command, or None: for allow.
+
+        `paths` says which path rules cover a redirection's target or what a program writes.
+        """
+        if not self._count or not view.reading.plain:
+            return None
+        if view.command in self._covering:
+            return self._covering[view.command]
+        found = self._every_part(view, paths)
+        return _kept(self._covering, view.command, found) if view.facts.placeless else found
+
+    def _every_part(self, view: ShellView, paths: Places) -> tuple[Rule, ...] | None:
+        used: list[Rule] = []
+        for index, command in enumerate(view.reading.script.commands):
+            if command.words or command.assigns:
+                rule = self._covered(view, index, command, paths)
+                if rule is None:
+                    return None
+                used.append(rule)
+            for redirect in command.redirects:
+                if not _redirect_free(redirect):
+                    found = paths.redirect(view, view.where(index), redirect)
+                    if found is None:
+                        return None
+                    used += found
+        return tuple(dict.fromkeys(used)) if used else None
+
+    def _covered(self, view: ShellView, index: int, command: SimpleCommand, paths: Places) -> Rule | None:
+        for candidate in _candidates(command):
+            for pattern, rule in self._near(candidate.line):
+                if not pattern.covers(candidate.line, across=False):
+                    continue
+                if pattern.exact and candidate.behind_xargs:
+                    continue
+                if _name_holds(view, index, candidate, rule) and (
+                    pattern.exact or _wildcard_holds(view, index, candidate, pattern, paths)
+                ):
+                    return rule
+        return None
+
+
+def _kept(results: dict[str, _Result], command: str, result: _Result) -> _Result:
+    """Remembers a result that depends on nothing but the rules and the text."""
+    if len(command) <= MAX_CHARS:
+        if len(results) >= _MAX_RESULTS:
+            results.clear()
+        results[command] = result
+    return result
+
+
+def _redirect_free(redirect: Redirect) -> bool:
+    """True for what needs no rule: descriptors, `/dev/null`, texts given in the command itself."""
+    if redirect.op in WRITES or redirect.op in READS:
+        return duplicates(redirect) or (redirect.target.text == NULL and redirect.target.static)
+    return redirect.op in ("<<", "<<-", "<<<") or duplicates(redirect)
+
+
+def _candidates(command: SimpleCommand) -> Iterator[_Candidate]:
+    """The ways to read a command, the written one first."""
+    if command.assigns:
+        yield _candidate(command.words, command.assigns)
+        if not all(_safe_assignment(word) for word in command.assigns):
+            return
+    if not command.words:
+        return
+    candidate = _candidate(command.words, ())
+    for _ in range(_MAX_WRAPPERS):
+        yield candidate
+        inner = _stripped(candidate)
+        if inner is None:
+            return
+        candidate = inner
+
+
+def _candidate(words: tuple[Word, ...], assigns: tuple[Word, ...], *, behind_xargs: bool = False) -> _Candidate:
+    free = free_words(words)
+    texts = [word.text if number in free else marked(word) for number, word in enumerate(words)]
+    line = SEPARATOR.join([*(ASSIGNED + marked(word) for word in assigns), *texts])
+    return _Candidate(words, assigns, line, behind_xargs)
+
+
+def _safe_assignment(word: Word) -> bool:
+    return word.static and word.text.partition("=")[0] in SAFE_VARIABLES
+
+
+def _stripped(candidate: _Candidate) -> _Candidate | None:
+    """What stands behind a wrapper that allow rules look through, or None."""
+    words = candidate.words
+    name = words[0].text
+    texts = [word.text for word in words]
+    if name == "xargs":
+        if len(words) < 2 or words[1].text.startswith("-") or not _fit_behind_xargs(words[1].text):
+            return None
+        return _candidate(words[1:], (), behind_xargs=True)
+    wrapper = WRAPPERS.get(name)
+    if wrapper is None or not wrapper.stripped:
+        return None
+    if name == "command" and len(texts) > 1 and texts[1].startswith("-") and set(texts[1]) & {"v", "V"}:
+        return None
+    found = unwrap(wrapper, texts)
+    if not found.known or not found.starts or not all(word.static for word in words[: found.starts[0]]):
+        return None
+    if name == "timeout" and texts[found.starts[0] - 1].strip("0123456789.smhd"):
+        return None
+    return _candidate(words[found.starts[0] :], (), behind_xargs=candidate.behind_xargs)
+
+
+def _fit_behind_xargs(name: str) -> bool:
+    """True for programs that no appended word turns into something else."""
+    base, program = program_of(name)
+    known = FILES.get(base)
+    writes = known is not None and known.shape != "read"
+    return not (program or writes or base in WRAPPERS or base in NAMED_ONLY or base in RUNS_TEXT or base == "cd")
+
+
+def _name_holds(view: ShellView, index: int, candidate: _Candidate, rule: Rule) -> bool:
+    """What holds for exact rules as well: a relative program is the author's, git is not led elsewhere."""
+    if not candidate.words:
+        return True
+    name = candidate.words[0]
+    where = view.where(index)
+    if name.text.startswith("~") and not name.tilde:
+        return False
+    if "/" in name.text and not name.text.startswith(("/", "~")):
+        return not where.moved and view.is_here(rule.source.root)
+    if name.text == "git" and where.moved:
+        return same_work_tree(view)
+    return True
+
+
+def _wildcard_holds(view: ShellView, index: int, candidate: _Candidate, pattern: BashPattern, paths: Places) -> bool:
+    """What a wildcard must not cover, looking through wrappers that the rule spells out."""
+    words = candidate.words
+    spelled = pattern.spelled - sum(1 for piece in pattern.first_words(pattern.spelled) if piece.startswith(ASSIGNED))
+    if not words:
+        return False
+    for _ in range(_MAX_WRAPPERS):
+        name = words[0].text
+        texts = [word.text for word in words]
+        if not _builtin_holds(name, texts, spelled) or glob_asks(words) or expands_subscript(words):
+            return False
+        if any(hit.last >= spelled for hit in escapes(tuple(texts))):
+            return False
+        if not paths.operands(view, view.where(index), words, spelled, pattern):
+            return False
+        wrapper = WRAPPERS.get(program_of(name)[0])
+        if wrapper is None or (name == "command" and texts[1:2] in (["-v"], ["-V"])):
+            return True
+        found = unwrap(wrapper, texts)
+        if found.strings or (wrapper.joined and len(texts) > 1):
+            return False
+        if not found.starts:
+            return True
+        start = found.starts[0]
+        if spelled <= start or (name == "xargs" and not _fit_behind_xargs(texts[start])):
+            return False
+        words, spelled = words[start:], spelled - start
+    return False
+
+
+def _builtin_holds(name: str, texts: Sequence[str], spelled: int) -> bool:
+    """Builtins that change later commands are covered only by their name, those that run a text only with the text."""
+    if name in RUNS_TEXT and len(texts) > 1:
+        return spelled >= 2 and name not in ("eval", "trap", "coproc")
+    return name not in NAMED_ONLY or spelled >= 1

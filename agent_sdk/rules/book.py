@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent_sdk.rules.bash import BashReading, CommandPattern, CommandRules
+from agent_sdk.rules.bash import BashRules
 from agent_sdk.rules.domains import DomainRules
+from agent_sdk.rules.glob_meets import could_cover
 from agent_sdk.rules.globs import fits, pieces
 from agent_sdk.rules.names import name_covers, names_to_try, whole_server
-from agent_sdk.rules.operands import has_glob_operand, read_operands, refused_target, written_operands
 from agent_sdk.rules.paths import Ground, PathRules
 from agent_sdk.rules.reading import Reading
 from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
-from agent_sdk.rules.spelling import Spelled, spell
+from agent_sdk.rules.shell_places import Places
+from agent_sdk.rules.shell_view import ShellView
+from agent_sdk.rules.spelling import Spelled
 from agent_sdk.values import Json
 
 
@@ -70,7 +72,7 @@ class Book:
         self._edit = PathRules(paths["Edit"])
         self._read = PathRules(paths["Read"])
         self._own_paths = {tool: PathRules(own) for tool, own in self._others.items()}
-        self._commands = CommandRules(commands)
+        self._commands = BashRules(commands)
         self._domains = DomainRules(domains)
 
     @property
@@ -78,14 +80,17 @@ class Book:
         """True when a rule names a command."""
         return bool(self._commands)
 
-    @property
-    def names_paths(self) -> bool:
-        """True when a rule names a path."""
-        return bool(self._edit) or bool(self._read)
-
     def hides(self, path: Spelled, ground: Ground) -> bool:
         """True when a rule for reading covers this very path."""
         return self._read.any_reading(path, ground) is not None
+
+    def may_meet(self, shell: ShellView) -> bool:
+        """True when a path rule may cover something that a glob in the command expands to."""
+        for glob in shell.globs:
+            books = (self._edit, self._read) if self.behavior == "deny" else (self._edit,)
+            if any(could_cover(book, glob.names, shell.ground) for book in (books if glob.writes else (self._read,))):
+                return True
+        return False
 
     def any_reading(self, reading: Reading) -> Found | None:
         """The rule that covers any reading of the call: deny and ask."""
@@ -98,21 +103,15 @@ class Book:
             return self._any_command(reading.bash, reading) or self._any_parameter(reading)
         return self._any_path(reading) or self._any_agent_or_url(reading) or self._any_parameter(reading)
 
-    def every_reading(self, reading: Reading, *, hidden_names: bool, globs: bool) -> Found | None:
-        """The rules that cover the call in every reading: allow.
-
-        `hidden_names` and `globs` say whether a bare `Bash` covers commands whose name only the shell knows, and globs
-        that may meet any file.
-        """
+    def every_reading(self, reading: Reading) -> Found | None:
+        """The rules that cover the call in every reading: allow."""
         if self._empty:
             return None
         rule = self._by_name(reading)
-        if reading.bash is not None:
-            if rule is not None and _bare_covers(reading.bash, hidden_names=hidden_names, globs=globs):
-                return _found(rule, "the command")
-            return self._every_command(reading.bash, reading)
         if rule is not None:
-            return _found(rule, reading.tool)
+            return _found(rule, reading.tool if reading.bash is None else "the command")
+        if reading.bash is not None:
+            return self._every_command(reading.bash)
         return self._every_path(reading) or self._every_agent_or_url(reading)
 
     def _by_name(self, reading: Reading) -> Rule | None:
@@ -169,28 +168,29 @@ class Book:
         names = ", ".join(path.absolute for path in (*reading.writes, *reading.reads))
         return Found(used[0], tuple(dict.fromkeys(used)), f"{used[0].text} covers {names}")
 
-    def _any_command(self, bash: BashReading, reading: Reading) -> Found | None:
-        rule = self._commands.denying(bash)
+    def _any_command(self, shell: ShellView, reading: Reading) -> Found | None:
+        """Bash rules, and path rules for what known programs and redirections touch."""
+        rule = self._commands.any_reading(shell)
         if rule is not None:
             return _found(rule, "the command")
-        if not self.names_paths:
-            return None
-        for word in written_operands(bash):
-            found = self._any_written(_operand(word, reading), reading)
+        for path in shell.writes if self._edit or self._read else ():
+            found = self._any_written(path, reading)
             if found is not None:
                 return found
-        if self._read:
-            for word in read_operands(bash):
-                found = _any(self._read, _operand(word, reading), reading)
-                if found is not None:
-                    return found
+        for path in shell.reads if self._read else ():
+            found = _any(self._read, path, reading)
+            if found is not None:
+                return found
         return None
 
-    def _every_command(self, bash: BashReading, reading: Reading) -> Found | None:
-        for pattern in self._commands.allowing(bash):
-            if _reaches(pattern, bash.plain_words or (), reading):
-                return _found(pattern.rule, "the command")
-        return None
+    def _every_command(self, shell: ShellView) -> Found | None:
+        """Rules that together cover every part of the command, and the files that it is redirected to."""
+        whole_edit = self._whole.get("Edit") or self._whole.get("Write")
+        places = Places(self._edit, self._read, whole_edit, self._whole.get("Read") or whole_edit)
+        rules = self._commands.covering(shell, places)
+        if not rules:
+            return None
+        return Found(rules[0], rules, f"{' and '.join(rule.text for rule in rules)} cover all parts of the command")
 
     def _any_agent_or_url(self, reading: Reading) -> Found | None:
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
@@ -242,26 +242,6 @@ def _parameter(rule: Rule) -> tuple[str, str] | None:
 def _any(rules: PathRules, path: Spelled, reading: Reading) -> Found | None:
     rule = rules.any_reading(path, reading.ground)
     return None if rule is None else _found(rule, path.absolute)
-
-
-def _operand(word: str, reading: Reading) -> Spelled:
-    return spell(word or ".", reading.place.cwd, reading.ground.files)
-
-
-def _bare_covers(bash: BashReading, *, hidden_names: bool, globs: bool) -> bool:
-    """True when a bare `Bash` covers the command: what it runs and writes can be told, as far as rules need it."""
-    if bash.loose_output is not None or (bash.unknown is not None and not hidden_names):
-        return False
-    return globs or not has_glob_operand(bash)
-
-
-def _reaches(pattern: CommandPattern, words: tuple[str, ...], reading: Reading) -> bool:
-    """True when the place allows what the pattern covers: the program meant, and targets that it may write."""
-    if "/" in words[0] and not words[0].startswith("/") and reading.place.cwd != pattern.rule.source.root:
-        return False
-    if not pattern.wildcard:
-        return True
-    return refused_target(words, pattern.begun, reading.ground, reading.place.settings_dir) is None
 
 
 def _as_text(value: Json) -> str:

@@ -1,188 +1,331 @@
-"""What a wildcard in an allow rule does not cover: programs and options that run other programs or write files.
-
-The tables are data; each block says why. An exact rule covers all of it, and so does what the rule itself spells out.
-"""
+"""Finds in a command what the escape table lists: options that a wildcard must not cover."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from agent_sdk.rules.bash_pattern import fold_name
+from agent_sdk.rules.escape_table import PROGRAMS, WRITES_SECOND, Escape, Program
+from agent_sdk.rules.program_text import awk_is_harmless, sed_is_harmless
+from agent_sdk.rules.shell_nodes import Word
+from agent_sdk.rules.wrappers import git_subcommand
+
+_VERSION = re.compile(r"(?<=[A-Za-z])-?[0-9][0-9.]*$")
+_INFORMS = frozenset(["--version", "-V", "-v", "--help", "-h", "-version", "--versions"])
+_LONG_VALUES = frozenset(["--file", "--line-length", "--assign", "--field-separator", "--include", "--load", "--exec"])
+_NOWHERE = frozenset(["/dev/null", "-", "/dev/stdout"])
+_INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+_REMOTE_HELPER = re.compile(r"[A-Za-z0-9+.\-]+::|[a-z+]+://-")
 
 
-def named(text: str) -> frozenset[str]:
-    """The words of `text` as a set: a table that is read like a list."""
-    return frozenset(text.split())
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Words `first` to `last` of a command do more than its rule may have meant; `why` says what."""
+
+    first: int
+    last: int
+    why: str
 
 
-# Reserved words are syntax: a command that begins with one is not a plain command.
-RESERVED = named("if then elif else fi for while until do done case esac select function time coproc in { } ! [[ ]]")
-
-# They run their operands, so covering them would cover everything.
-WRAPPERS = named(
-    """sudo doas su env exec eval command builtin nice nohup timeout stdbuf ionice chrt taskset setsid watch flock
-    chroot strace ltrace gdb unshare nsenter busybox toybox parallel xargs script expect rlwrap systemd-run runuser
-    pkexec start-stop-daemon entr at batch crontab ssh-agent dbus-run-session xvfb-run open xdg-open"""
-)
-
-# They change what later words mean, or expand subscripts.
-BUILTINS = named(
-    """source . set trap hash enable alias unalias export declare typeset local readonly unset let read mapfile
-    readarray shopt bind complete compgen fc history printf test [ pushd popd umask ulimit"""
-)
-
-# Programs whose operands are programs of a language of their own, or whose options cannot be told apart here.
-LANGUAGES = named(
-    """sed gsed ssed awk gawk mawk nawk ed ex vi vim nvim emacs nano m4 bc dc ssh scp sftp rsync telnet nc ncat socat
-    wget aria2c less more most man info zip unzip xxd dd split csplit screen tmux docker podman psql mysql sqlite3
-    jshell ghci openssl gpg patch cpio pax sponge ssh-keygen ssh-add tcpdump nmap fzf"""
-)
-
-# Package runners that fetch and run what they are given.
-RUNNERS = named("npx pnpx bunx uvx pipx")
-
-SHELLS = named("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
-
-# An interpreter is covered when it is handed a script by name; options before the script run text.
-INTERPRETERS = named(
-    """python pypy node nodejs deno bun ruby perl php lua luajit rscript r julia osascript
-    tclsh"""
-)
-
-# Writers are covered for targets inside the working directories only; see operands.py.
-WRITERS = named(
-    """tee cp mv ln install rm rmdir unlink shred touch mkdir truncate chmod chown chgrp rename mkfifo mknod cd gzip
-    gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 7z"""
-)
-
-# Options that run programs, write files, or read a configuration that does. `--long` holds for its abbreviations too,
-# `-x` for clusters; `word` is a sub-command or operand, and `word*` one that begins so.
-OPTIONS: dict[str, frozenset[str]] = {
-    "find": named("-exec* -ok* -delete -fprint* -fls -files0-from"),
-    "fd": named("-x -X --exec --exec-batch"),
-    "git": named(
-        """-c -C -O -o -x -u --exec-path --git-dir --work-tree --config-env --output --output-directory --exec
-        --upload-pack --receive-pack --ext-diff --textconv --open-files-in-pager --extcmd --template --config --tool
-        --upload-archive --super-prefix config difftool mergetool filter-branch bisect submodule daemon instaweb gui
-        clone ext::* hook credential* send-email archive alias.* web--browse fast-import fast-export svn p4
-        upload-pack"""
-    ),
-    "rg": named("--pre --hostname-bin --search-zip -z"),
-    "ack": named("--pager --output"),
-    "ag": named("--pager"),
-    "bat": named("--pager cache"),
-    "sort": named("-o --output --compress-program -T --temporary-directory --files0-from"),
-    "tar": named(
-        """-I -F -P -C --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script
-        --rmt-command --rsh-command --absolute-names --directory"""
-    ),
-    "bsdtar": named("-I --use-compress-program -P -C --cd"),
-    "make": named("-f -C -I --eval --file --makefile --directory *=*"),
-    "cargo": named("--config -Z install --manifest-path -C --target-dir --out-dir --artifact-dir"),
-    "rustc": named("-C -Z -o --out-dir"),
-    "go": named("-exec* -toolexec* -vettool* -overlay* -C -o run install generate tool"),
-    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), named("-wrapper -fplugin* -specs* -B -o @*")),
-    "pytest": named(
-        "-p -c -o --rootdir --confcutdir --override-ini --pdbcls --basetemp --junitxml --junit-xml --log-file"
-    ),
-    "npm": named(
-        """e ex exe exec x ini init innit cre crea creat create config set explore edit --script-shell --prefix
-        --node-options --userconfig --globalconfig"""
-    ),
-    "pnpm": named("exec dlx create config env --script-shell --node-options -C --dir --use-node-version"),
-    "yarn": named("exec dlx create config set plugin --cwd --use-yarnrc"),
-    "pip": named("-r -e --target --editable --root --prefix config"),
-    "uv": named("run tool x"),
-    "yq": named("-i -s --inplace --split-exp --split-exp-file"),
-    "base64": named("-o --output"),
-    "iconv": named("-o --output"),
-    "tree": named("-o -R"),
-    "date": named("-s --set"),
-    "hostname": named("-F --file -b"),
-    "journalctl": named("--vacuum* --rotate --flush --cursor-file"),
-    "systemctl": named("edit --root -H --host"),
-    "kubectl": named("exec edit cp plugin --kubeconfig"),
-    "gh": named("alias extension ext config"),
-    "jq": named("-f -L --from-file"),
-    "diff": named("--output -l --paginate"),
-}
-
-NONE = named("")
-
-# The same letter is harmless behind these sub-commands.
-HARMLESS = frozenset({("git", "push", "-u"), ("git", "add", "-u"), ("git", "status", "-u"), ("git", "stash", "-u")})
-
-_POWERFUL = SHELLS | INTERPRETERS | WRAPPERS | RUNNERS | LANGUAGES | BUILTINS | WRITERS
-
-# Options of curl that neither write nor read files; all others ask.
-CURL = named("-s -S -f -L -I -i -v --silent --show-error --fail --location --head --include --verbose -sS -sSL -fsSL")
+def program_of(name: str) -> tuple[str, Program | None]:
+    """The base name as the table knows it, and its entry."""
+    base = fold_name(name.rpartition("/")[2])
+    if base not in PROGRAMS:
+        base = _VERSION.sub("", base)
+    return base, PROGRAMS.get(base)
 
 
-@lru_cache(maxsize=1024)
-def refusal(words: tuple[str, ...], spelled: int) -> str | None:
-    """Why a wildcard does not cover the plain `words`; the first `spelled` of them stand in the rule itself."""
-    program = _program(words[0])
-    if spelled < 1 and program in _POWERFUL:
-        return f"{program} is not named by the rule"
-    if program in WRAPPERS or program in RUNNERS:
-        return _wrapped(program, words, spelled)
-    if program in BUILTINS or program in LANGUAGES:
-        return f"{program} can do more than its name says"
-    if program in SHELLS or program in INTERPRETERS:
-        runs_text = len(words) < 2 or (words[1].startswith("-") and spelled < 3)
-        return f"{program} runs text" if runs_text else None
-    if program == "uniq" and sum(not word.startswith("-") for word in words[1:]) > 1:
-        return "uniq writes its second operand"
-    return _option(program, words, spelled)
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """What a word must look like to be worth a closer look."""
+
+    longs: tuple[str, ...]
+    letters: frozenset[str]
+    words: frozenset[str]
+    starts: tuple[str, ...]
+    always: bool
+
+    def may_hit(self, word: str) -> bool:
+        """False for a word that is certainly no option of the table."""
+        if word in self.words or word.startswith(self.starts):
+            return True
+        if not word.startswith("-"):
+            return False
+        typed = word.partition("=")[0]
+        if typed.startswith("--"):
+            return len(typed) > 2 and (any(name.startswith(typed) for name in self.longs) or typed[1:] in self.words)
+        return typed in self.words or not self.letters.isdisjoint(word[1:])
 
 
-def _program(word: str) -> str:
-    """The program that a word names, as the tables have it: without folder, case and version."""
-    name = word.rpartition("/")[2].lower()
-    if name in OPTIONS or name in WRITERS:
-        return name
-    return name.rstrip("0123456789.-") or name
+@cache
+def _index(base: str) -> _Index:
+    names = [
+        part.lstrip("^")
+        for row in PROGRAMS[base].rows
+        for option in row.options
+        for part in option.rstrip(":…").split(":")
+    ]
+    return _Index(
+        longs=tuple(name for name in names if name.startswith("--")),
+        letters=frozenset(name[1] for name in names if len(name) == 2 and name[0] == "-"),
+        words=frozenset(name for name in names if not name.startswith("--")),
+        starts=tuple(name for name in names if name.endswith("=") or name == "+"),
+        always="*" in names or PROGRAMS[base].bundle,
+    )
 
 
-def _wrapped(program: str, words: tuple[str, ...], spelled: int) -> str | None:
-    """A wrapper is covered as far as the rule itself names the inner program."""
-    inner = 1
-    while inner < spelled and (words[inner][0].isdigit() or _assigns(words[inner])):
-        inner += 1
-    if inner >= spelled or words[inner].startswith("-"):
-        return f"{program} runs its operands"
-    return refusal(words[inner:], spelled - inner)
+@lru_cache(maxsize=4096)
+def escapes(argv: tuple[str, ...]) -> tuple[Hit, ...]:
+    """Everything in a command that only a rule which spells it out covers."""
+    return tuple(_escapes(argv))
 
 
-def _option(program: str, words: tuple[str, ...], spelled: int) -> str | None:
-    """The first word behind the spelled ones that runs a program or writes a file. Behind `--` only options count."""
-    rest = words[max(spelled, 1) :]
-    if program.endswith("tar") and spelled < 2 and rest and not rest[0].startswith("-"):
-        rest = (f"-{rest[0]}", *rest[1:])
-    if program == "curl":
-        odd = next((word for word in rest if word.startswith("-") and word not in CURL), None)
-        return odd and f"curl {odd} may write a file"
-    options = OPTIONS.get(program) or OPTIONS.get(program.removeprefix("g"), NONE)
-    operands_from = rest.index("--") if "--" in rest else len(rest)
-    for place, word in enumerate(rest):
-        for option in options:
-            counts = place <= operands_from or option[0] in "-*"
-            if counts and _is(word, option) and (*words[:2], option) not in HARMLESS:
-                return f"{program} {word} runs a program or writes a file"
+def _escapes(argv: Sequence[str]) -> list[Hit]:
+    base, program = program_of(argv[0]) if argv else ("", None)
+    if program is None:
+        return []
+    if program.interpreter:
+        return list(_interpreter(argv, program))
+    index = _index(base)
+    span = [at for at in range(1, len(argv)) if index.always or index.may_hit(argv[at])]
+    found = list(_rows(argv, program, span, base)) if span or index.always else []
+    if program.text:
+        found += _texts(argv, base)
+    if base == "git":
+        found += (
+            Hit(at, at, "a remote helper runs a command") for at, word in enumerate(argv) if _REMOTE_HELPER.match(word)
+        )
+    return found
+
+
+def _takes_short_value(option: str) -> bool:
+    return option.endswith(":") and option[-3:-2] == "-" and option[-4:-3] in ("", "^", ":")
+
+
+def _rows(argv: Sequence[str], program: Program, span: Sequence[int], base: str) -> Iterator[Hit]:
+    subcommands = _subcommands(argv, base) if program.subcommands else []
+    values = program.values + "".join(
+        option[-2] for row in program.rows for option in row.options if _takes_short_value(option)
+    )
+    for row in program.rows:
+        for option in row.options:
+            if option == "*":
+                yield Hit(0, len(argv), row.why)
+                continue
+            yield from _one_option(argv, program, row, option, span, subcommands, values)
+
+
+def _one_option(
+    argv: Sequence[str],
+    program: Program,
+    row: Escape,
+    option: str,
+    span: Sequence[int],
+    subcommands: list[int],
+    values: str,
+) -> Iterator[Hit]:
+    """Where one option of one row occurs."""
+    rest = option.endswith("…")
+    takes = option.endswith(":")
+    name = option.rstrip(":…")
+    if name.startswith("^"):
+        name = name[1:]
+        span = [index for index in span if not subcommands or index < subcommands[0]]
+    owner, colon, inner = name.partition(":")
+    if colon:
+        if not any(argv[index] == owner for index in subcommands):
+            return
+        name = inner
+    for index in span:
+        word = argv[index]
+        where = _matches(word, name, program, values, bundled=index == 1 and word[:1] not in ("-", ""))
+        if where is None and not name.startswith(("-", "+")) and not name.endswith("="):
+            expected = [at + 1 for at in subcommands] if colon else subcommands
+            where = "" if word == name and (index in expected or not program.subcommands) else None
+        if where is None or (name == "-p" and _plugin_off(argv, index, where)):
+            continue
+        value = where or (argv[index + 1] if takes and index + 1 < len(argv) else "")
+        if row.writes and value in _NOWHERE:
+            continue
+        last = len(argv) if rest else index + (1 if takes and not where else 0)
+        yield Hit(index, last, row.why)
+
+
+def _plugin_off(argv: Sequence[str], index: int, value: str) -> bool:
+    """`pytest -p no:name` switches a plugin off."""
+    following = argv[index + 1] if index + 1 < len(argv) else ""
+    return program_of(argv[0])[0] in ("pytest", "py.test") and (value or following).startswith("no:")
+
+
+def _matches(word: str, name: str, program: Program, values: str, *, bundled: bool) -> str | None:
+    """The value glued to an option (empty when there is none) if `word` is that option, else None."""
+    if name.startswith("--"):
+        return _long(word, name, program)
+    if name == "+":
+        return "" if word.startswith("+") else None
+    if name.endswith("="):
+        return word[len(name) :] if word.startswith(name) else None
+    if program.bundle and len(name) == 2 and bundled:
+        return "" if name[1] in word else None
+    if not name.startswith("-") or not word.startswith("-"):
+        return None
+    if len(name) > 2 or program.dashwords:
+        typed, equals, value = word.partition("=")
+        if typed == name or (program.dashwords and typed == "-" + name):
+            return value if equals else ""
+        if len(name) == 2 and name[1] in program.glued and word.startswith(name):
+            return word[2:]
+        return None
+    if word.startswith("--"):
+        return None
+    for at, letter in enumerate(word[1:], 1):
+        if letter == name[1]:
+            return word[at + 1 :]
+        if letter in values:
+            return None
     return None
 
 
-def _assigns(word: str) -> bool:
-    return "=" in word and not word.startswith("-")
+def _long(word: str, name: str, program: Program) -> str | None:
+    """A long option; any beginning of it counts."""
+    if not word.startswith("--") or len(word) < 3:
+        return None
+    typed, equals, value = word.partition("=")
+    if not name.startswith(typed) or (typed in program.safe and typed != name):
+        return None
+    return value if equals else ""
 
 
-def _is(word: str, option: str) -> bool:
-    """True when `word` may be `option`: written out, abbreviated, in a cluster, or with a value."""
-    if option == "*=*":
-        return "=" in word
-    if option.endswith("*"):
-        return word.startswith(option[:-1])
-    name = word.partition("=")[0]
-    if option.startswith("--"):
-        return len(name) > 2 and name.startswith("--") and option.startswith(name)
-    if option.startswith("-") and len(option) == 2:
-        return word.startswith("-") and not word.startswith("--") and option[1] in word
-    return name == option
+def _subcommands(argv: Sequence[str], base: str) -> list[int]:
+    """Where the sub-command may stand: the first operand, and the next one if the first may be an option's value."""
+    if base == "git":
+        at = git_subcommand(argv)
+        return [at] if at < len(argv) else []
+    found: list[int] = []
+    for index in range(1, len(argv)):
+        if argv[index].startswith(("-", "+")):
+            continue
+        found.append(index)
+        before = argv[index - 1]
+        if not (before.startswith("-") and "=" not in before and index > 1):
+            break
+    return found
+
+
+def _interpreter(argv: Sequence[str], program: Program) -> Iterator[Hit]:
+    """Options up to the script; those behind it belong to the script."""
+    values = program.values + "".join(
+        option[-2] for row in program.rows for option in row.options if _takes_short_value(option)
+    )
+    index, script = 1, -1
+    while index < len(argv):
+        word = argv[index]
+        if not word.startswith(("-", "+")) or word in _INPUT:
+            script = index
+            break
+        if word.startswith("-m") and program is PROGRAMS["python"]:
+            script = index + (1 if word == "-m" else 0)
+            yield from _module(argv, script, word)
+            break
+        letters = "" if word.startswith("--") else word[1:]
+        takes = next((at for at, letter in enumerate(letters) if letter in values), -1)
+        index += 2 if takes >= 0 and takes == len(letters) - 1 else 1
+    end = min(index, len(argv))
+    found = [*_rows(argv, program, range(1, end), ""), *_words_before_script(argv, program, script)]
+    yield from found
+    if (script < 0 and not found and _INFORMS.isdisjoint(argv[1:])) or (script >= 0 and argv[script] in _INPUT):
+        yield Hit(0, len(argv), "without a script it runs what it reads")
+
+
+def _words_before_script(argv: Sequence[str], program: Program, script: int) -> Iterator[Hit]:
+    """Sub-commands of interpreters that have some (`deno eval`)."""
+    for row in program.rows:
+        for option in row.options:
+            if not option.startswith(("-", "+")) and 0 <= script < len(argv) and argv[script] == option.rstrip("…:"):
+                yield Hit(script, len(argv), row.why)
+
+
+def _module(argv: Sequence[str], at: int, word: str) -> Iterator[Hit]:
+    """`python -m pytest …` is judged as pytest."""
+    name = argv[at] if word == "-m" and at < len(argv) else word[2:]
+    if name in PROGRAMS and not PROGRAMS[name].interpreter:
+        for hit in _escapes([name, *argv[at + 1 :]]):
+            yield Hit(hit.first + at, min(hit.last + at, len(argv)), hit.why)
+
+
+def _texts(argv: Sequence[str], base: str) -> Iterator[Hit]:
+    """The sed scripts and awk programs among the operands."""
+    sed = base.endswith("sed")
+    harmless = sed_is_harmless if sed else awk_is_harmless
+    for index, offset in text_operands(argv, sed=sed):
+        if not harmless(argv[index][offset:]):
+            yield Hit(index, index, "the program in it may run commands or write files")
+
+
+def text_operands(argv: Sequence[str], *, sed: bool) -> list[tuple[int, int]]:
+    """The words that hold program text: their index, and the offset at which it begins in the word."""
+    given: list[tuple[int, int]] = []
+    first = -1
+    index = 1
+    while index < len(argv):
+        word = argv[index]
+        if word == "--":
+            first = index + 1 if first < 0 else first
+            break
+        if not word.startswith("-") or word == "-":
+            first = index if first < 0 else first
+            index += 1
+            continue
+        step, text = (_long_text if word.startswith("--") else _short_text)(word, sed)
+        if text is not None:
+            given.append((index + 1, 0) if step == 2 else (index, text))
+        index += step
+    scripts = given or ([(first, 0)] if first >= 0 else [])
+    return [(index, offset) for index, offset in scripts if index < len(argv)]
+
+
+def _long_text(word: str, sed: bool) -> tuple[int, int | None]:
+    """How many words a long option takes, and where program text begins, if it is one that holds it."""
+    name, equals, _ = word.partition("=")
+    is_text = ("--expression" if sed else "--source").startswith(name) and len(name) > 3
+    takes = is_text or name in _LONG_VALUES
+    return (2 if takes and not equals else 1), (len(name) + 1 if is_text else None)
+
+
+def _short_text(word: str, sed: bool) -> tuple[int, int | None]:
+    """The same for a cluster of short options. `-i` and `-s` of sed end one: what follows is a suffix or a size."""
+    values = "efl" if sed else "vFefiIlEW"
+    at = next((at for at, letter in enumerate(word) if at and (letter in values or (sed and letter == "i"))), -1)
+    if at < 0:
+        return 1, None
+    alone = at == len(word) - 1 and word[at] in values
+    return (2 if alone else 1), (at + 1 if word[at] == "e" else None)
+
+
+def glob_asks(words: Sequence[Word]) -> bool:
+    """True when an unquoted glob may expand to something that the escape table lists."""
+    base, program = program_of(words[0].text)
+    seconds = base in WRITES_SECOND
+    for index, word in enumerate(words):
+        if word.glob < 0:
+            continue
+        if index == 0:
+            return True
+        if program is None and not seconds:
+            continue
+        head = word.text[: word.glob]
+        if seconds or not head or head.startswith(("-", "+")) or "=" in head:
+            return True
+        if program is None:
+            continue
+        if program.text and any(
+            index == at for at, _ in text_operands([each.text for each in words], sed=base.endswith("sed"))
+        ):
+            return True
+        first_operand = all(each.text.startswith("-") for each in words[1:index])
+        if first_operand and (program.subcommands or program.bundle):
+            return True
+    return False

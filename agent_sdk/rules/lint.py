@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agent_sdk.rules.escapes import INTERPRETERS, SHELLS
 from agent_sdk.rules.names import name_covers
 from agent_sdk.rules.rule import Rule
+from agent_sdk.rules.wrappers import INTERPRETERS, SHELLS
 
 _WIDE = ("Bash", "Write", "Edit")
 _STRICTER = {"allow": ("deny", "ask"), "ask": ("deny",), "deny": ()}

@@ -14,6 +14,7 @@ from agent_sdk.rules.paths import Ground
 from agent_sdk.rules.reading import Place as Place
 from agent_sdk.rules.reading import Reading as Reading
 from agent_sdk.rules.rule import Rule
+from agent_sdk.rules.shell_view import ShellView
 from agent_sdk.rules.spelling import spell
 
 
@@ -63,8 +64,12 @@ class Rulebook:
         """
         if reading.odd or reading.refused or reading.protected or reading.critical_removal:
             return None
-        return self._allow.every_reading(
-            reading,
-            hidden_names=not self._deny.names_commands,
-            globs=not (self._deny.names_paths or self._ask.names_paths),
-        )
+        if reading.bash is not None and self._may_be_denied(reading.bash):
+            return None
+        return self._allow.every_reading(reading)
+
+    def _may_be_denied(self, shell: ShellView) -> bool:
+        """True when a deny or ask rule may cover what is only known at run time."""
+        if self._deny.names_commands and (shell.denials.unseen or shell.denials.nameless):
+            return True
+        return self._deny.may_meet(shell) or self._ask.may_meet(shell)

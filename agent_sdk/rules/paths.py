@@ -335,6 +335,11 @@ class PathRules:
                 return pattern.rule
         return None
 
+    @property
+    def patterns(self) -> Sequence[PathPattern]:
+        """The patterns of the rules, in their order."""
+        return self._patterns
+
     def _near(self, readings: Sequence[Parts]) -> list[int]:
         """The rules that may cover one of the readings."""
         if not self._by_name:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent_sdk.calls import ToolFacts
-from agent_sdk.rules.bash import BashReading, read_command
 from agent_sdk.rules.files import FileView
-from agent_sdk.rules.operands import critical_removal, protected_output
 from agent_sdk.rules.paths import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
+from agent_sdk.rules.shell_view import ShellView
 from agent_sdk.rules.spelling import Spelled, spell
 from agent_sdk.values import JsonObject, lazy
 
@@ -51,10 +50,10 @@ class Reading:
         self.ground = Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed)
 
     @lazy
-    def bash(self) -> BashReading | None:
-        """The command of a Bash call."""
+    def bash(self) -> ShellView | None:
+        """What the command of a Bash call would run, read and write."""
         command = self.input.get("command") if self.tool == "Bash" else None
-        return read_command(command) if isinstance(command, str) else None
+        return ShellView(command, self.ground, self.place.settings_dir) if isinstance(command, str) else None
 
     @lazy
     def writes(self) -> tuple[Spelled, ...]:
@@ -102,7 +101,7 @@ class Reading:
     def protected(self) -> str | None:
         """Why a person must agree to what the call writes: the protected name and the reason."""
         if self.bash is not None:
-            return protected_output(self.bash, self.ground, self.place.settings_dir)
+            return self.bash.protected
         for path in self.writes:
             why = protected(path.readings, self.place.settings_dir)
             if why is not None:
@@ -120,7 +119,7 @@ class Reading:
     @lazy
     def critical_removal(self) -> str | None:
         """Why the call is never approved without a person: it may remove the root, home or a working directory."""
-        return critical_removal(self.bash, self.ground) if self.bash is not None else None
+        return self.bash.critical_removal if self.bash is not None else None
 
 
 def _searched(pattern: str, base: str) -> str:

@@ -6,17 +6,20 @@ Every suggestion is tried before it is made: read back from its text, it covers 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 from agent_sdk.config import RememberScope
 from agent_sdk.errors import AgentSDKError
-from agent_sdk.rules.bash import read_command
+from agent_sdk.rules.bash_pattern import exact_specifier
 from agent_sdk.rules.domains import hosts
-from agent_sdk.rules.escapes import INTERPRETERS, SHELLS
 from agent_sdk.rules.matching import Reading, Rulebook
 from agent_sdk.rules.rule import RuleSource, parse_rule
 from agent_sdk.rules.secrets import holds_secret
+from agent_sdk.rules.shell import read_command
+from agent_sdk.rules.shell_nodes import SimpleCommand
 from agent_sdk.rules.spelling import parts
+from agent_sdk.rules.wrappers import INTERPRETERS, SHELLS
 from agent_sdk.updates import Destination, PermissionRule, PermissionUpdate
 
 MOST_PARTS = 5
@@ -100,36 +103,56 @@ def _escaped(text: str) -> str:
     return re.sub(r"([*\\()\[\]{}])", r"\\\1", text)
 
 
-def simple_commands(command: str) -> list[tuple[str, ...]] | None:
-    """The words of each simple command; `None` when the command cannot be understood as a list of plain ones."""
-    found = []
-    for piece in re.split(r"&&|\|\||\||;|\n", command):
-        if not piece.strip():
-            continue
-        words = read_command(piece).plain_words
-        if words is None:
+def simple_commands(command: str) -> tuple[SimpleCommand, ...]:
+    """The simple commands of a line; empty when it is not understood, or holds what is never remembered."""
+    reading = read_command(command)
+    if not reading.plain or any(redirect.body for one in reading.script.commands for redirect in one.redirects):
+        return ()
+    return tuple(one for one in reading.script.commands if one.words)
+
+
+def _as_typed(command: SimpleCommand) -> str | None:
+    """The command alone as a line; `None` when only the shell knows what it will be."""
+    pieces: list[str] = []
+    for word in (*command.assigns, *command.words):
+        if word.dynamic or word.tilde or (word.glob >= 0 and word.quoted):
             return None
-        found.append(words)
-    return found or None
+        is_assignment = word in command.assigns and not word.quoted
+        pieces.append(word.text if word.glob >= 0 or is_assignment else shlex.quote(word.text))
+    return " ".join(pieces)
 
 
 def _for_command(reading: Reading, rules: Rulebook) -> list[PermissionUpdate]:
     command = reading.input.get("command")
-    commands = simple_commands(command) if isinstance(command, str) else None
-    if commands is None or holds_secret(str(command)):
+    if not isinstance(command, str) or holds_secret(command):
         return []
     found: list[PermissionUpdate] = []
     asked = 0
-    for words in dict.fromkeys(commands):
-        text = " ".join(words)
+    for one in dict.fromkeys(simple_commands(command)):
+        text, exact = _as_typed(one), exact_specifier(one.words, one.assigns)
+        if text is None or exact is None:
+            return []
         part = Reading("Bash", {"command": text}, reading.facts, reading.place, registry=reading.registry)
+        words = [word.text for word in one.words]
         if rules.allow(part) is not None or _runs_its_input(words):
             continue
         asked += 1
         if len(text) <= LONGEST:
-            texts = [f"Bash({_escaped(text)})", *(f"Bash({_escaped(prefix)} *)" for prefix in _prefix(words))]
+            prefixes = [] if one.assigns else _prefix(words)
+            texts = [f"Bash({exact})", *(f"Bash({_escaped(prefix)} *)" for prefix in prefixes)]
             found += _rungs(texts, part, "localSettings", text)
-    return found if asked <= MOST_PARTS else []
+    return found if asked <= MOST_PARTS and _will_do(found, reading, rules) else []
+
+
+def _will_do(found: Sequence[PermissionUpdate], reading: Reading, rules: Rulebook) -> bool:
+    """False for a line with redirections that the narrowest rules would not spare a prompt: they cover no file."""
+    script = read_command(str(reading.input.get("command"))).script
+    if not any(one.redirects for one in script.commands):
+        return True
+    source = RuleSource(scope="session", file=None, root=reading.place.root or reading.place.cwd)
+    texts = [str(rule) for update in found if update.rung == 0 for rule in update.rules]
+    added = [parse_rule(text, "allow", source, place) for place, text in enumerate(texts)]
+    return rules.with_rules(added).allow(reading) is not None
 
 
 def _runs_its_input(words: Sequence[str]) -> bool:

@@ -106,8 +106,10 @@ def run_without_root(program: str, *words: str) -> str:
     prelude = f"""
 import os, sys, tempfile
 from agent_sdk.errors import SettingsError
+from agent_sdk.rules.shell import read_command
 from agent_sdk.settings.writing import edit_files
 def drop():
+    read_command("true")
     with tempfile.TemporaryDirectory() as folder:  # whatever is imported late, is imported now
         edit_files([(folder + "/s.json", lambda document: {{"a": 1}})])
     if os.getuid() == 0:

@@ -1,0 +1,466 @@
+"""Every reading of a command line that deny and ask rules are held against.
+
+Behind wrappers, inside the texts of shells, with and without expansions: one reading that matches is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
+from agent_sdk.rules.shell import read_command
+from agent_sdk.rules.shell_nodes import Feed, Mark, Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED, decode_escapes, expand_braces
+from agent_sdk.rules.wrappers import (
+    STDIN_SHELLS,
+    WRAPPERS,
+    Wrapper,
+    fd_commands,
+    find_commands,
+    git_subcommand,
+    glued_text,
+    shell_call,
+    unwrap,
+)
+
+_MAX_TEXTS = 200
+_MAX_WRAPS = 12
+_MAX_ARGUMENTS = 200
+_MAX_LAUNCHED = 12
+_IFS = frozenset(["$IFS", "${IFS}"])
+_SUBSCRIPTS = frozenset(
+    [
+        *("test", "[", "[[", "printf", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset"),
+        *("mapfile", "readarray", "wait", "getopts"),
+    ]
+)
+_NAMES_PROGRAM = frozenset(
+    [
+        *("PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER"),
+        *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "PROMPT_COMMAND", "PS4"),
+        *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
+    ]
+)
+_AWK_CALL = re.compile(r'(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
+_LAUNCHERS = frozenset(
+    ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs", "sem"]
+)
+_AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
+_ECHOES = frozenset(["echo", "printf"])
+_PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
+
+
+@dataclass(frozen=True, slots=True)
+class Argv:
+    """Words as a program would get them, and the words of the command line that they came from.
+
+    `appended`: more words follow that are only known at run time (`xargs`).
+    """
+
+    words: tuple[str, ...]
+    origins: tuple[Word, ...]
+    appended: bool = False
+
+    def hidden(self, index: int) -> bool:
+        """True when a word is only known at run time."""
+        return any(not _is_ifs(self.origins[index], mark) for mark in self.origins[index].marks)
+
+    def origin(self, index: int) -> Word:
+        """The word of the command line behind a word; words that were cut or expanded stand for themselves."""
+        origin, text = self.origins[index], self.words[index]
+        if origin.brace or any(_is_ifs(origin, mark) for mark in origin.marks):
+            return Word(text)
+        return origin if origin.marks or origin.text == text else Word(text)
+
+    @property
+    def any_hidden(self) -> bool:
+        """True when any word is only known at run time."""
+        return any(self.hidden(index) for index, origin in enumerate(self.origins) if origin.marks)
+
+    def behind(self, start: int, end: int | None = None, *, appended: bool = False) -> Argv:
+        """A part of it, as a command of its own."""
+        return Argv(self.words[start:end], self.origins[start:end], self.appended or appended)
+
+
+@dataclass(frozen=True, slots=True)
+class DenyReadings:
+    """All readings of a command line.
+
+    `argvs` are words of programs that it may run; `lines` is what patterns are held against. `unseen` is true when a
+    shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a program is only known at run
+    time.
+    """
+
+    argvs: tuple[Argv, ...]
+    lines: tuple[str, ...]
+    unseen: bool
+    nameless: bool
+
+
+def deny_readings(reading: ShellReading) -> DenyReadings:
+    """Works out all readings. Never raises; bounded in time by the length of the text."""
+    collector = _Collector(reading)
+    collector.script(reading.script, trusted=reading.not_understood is None)
+    collector.script(reading.loose, trusted=False)
+    collector.finish()
+    return DenyReadings(
+        tuple(collector.argvs.values()), tuple(dict.fromkeys(collector.lines())), collector.unseen, collector.nameless
+    )
+
+
+class _Collector:
+    """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
+
+    __slots__ = ("_budget", "_emitted", "_marked", "_seen", "_texts", "argvs", "nameless", "unseen")
+
+    def __init__(self, reading: ShellReading) -> None:
+        scripts = (reading.script, reading.loose)
+        size = sum(len(word.text) for script in scripts for command in script.commands for word in command.words)
+        self._budget = 4 * size + 50_000
+        self.argvs: dict[tuple[str, ...], Argv] = {}
+        self.unseen = self.nameless = False
+        self._marked: list[str] = []
+        self._texts: list[str] = []
+        self._seen: set[str] = set()
+        self._emitted: set[tuple[int, tuple[int, int]]] = set()
+
+    def finish(self) -> None:
+        """Reads the texts that shells would read, and the texts in those."""
+        for _ in range(_MAX_TEXTS):
+            if not self._texts:
+                return
+            text = self._texts.pop()
+            if text in self._seen:
+                continue
+            self._seen.add(text)
+            inner = read_command(text)
+            self.script(inner.script, trusted=inner.not_understood is None)
+            self.script(inner.loose, trusted=False)
+        self.unseen = True
+
+    def lines(self) -> Iterator[str]:
+        """What patterns are held against."""
+        for argv in self.argvs:
+            name = argv[0]
+            rest = argv[1:]
+            base = fold_name(name.rstrip("/").rpartition("/")[2])
+            yield SEPARATOR.join((base, *rest))
+            if "/" in name:
+                yield SEPARATOR.join((fold_name(name), *rest))
+            if base == "git" and len(rest) > 1 and rest[0].startswith("-"):
+                yield SEPARATOR.join((base, *argv[git_subcommand(argv) :]))
+        yield from self._marked
+
+    def script(self, script: Script, *, trusted: bool) -> None:
+        """All commands of one reading, and what is piped into the shells among them."""
+        for index, command in enumerate(script.commands):
+            self._command(command, _Fed(script, index, trusted=trusted))
+
+    def _command(self, command: SimpleCommand, fed: _Fed) -> None:
+        for word in command.assigns:
+            name, _, value = word.text.partition("=")
+            if name.rstrip("+") in _NAMES_PROGRAM:
+                self._text(value, hidden=False)
+        if not command.words or command.kind == "define":
+            return
+        name_word = command.words[0]
+        if any(word.marks for word in command.words):
+            folded = fold_name(name_word.text.rpartition("/")[2])
+            self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
+        argv = _expanded(command.words)
+        if argv.words:
+            self._follow(argv, fed, 0)
+        if fed.trusted and not _known_name(name_word):
+            self.nameless = True
+
+    def _follow(self, argv: Argv, fed: _Fed, depth: int) -> None:
+        """One argv, then what it runs."""
+        start = 0
+        while start < len(argv.words) and ASSIGNMENT.match(argv.words[start]):
+            start += 1
+        argv = argv.behind(start) if start else argv
+        if fed.trusted and argv.words and not _known_name(argv.origins[0]):
+            self.nameless = True
+        if not argv.words or argv.words in self.argvs:
+            self._reads_input(argv, fed)
+            return
+        self.argvs[argv.words] = argv
+        if depth > _MAX_WRAPS:
+            self.unseen = True
+            return
+        name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
+        if argv.appended and "{}" in name:
+            self.unseen = True
+        if name in _SUBSCRIPTS or name == "((":
+            self._subscripts(argv)
+        elif name in _AWKS:
+            for word in argv.words[1:]:
+                for call in _AWK_CALL.finditer(word):
+                    self._text(decode_escapes(call[1] or call[2] or ""), hidden=False)
+        if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
+            self._shell(name, argv, fed, depth)
+        elif name in _LAUNCHERS:
+            self._launcher(argv, fed, depth)
+        elif name in ("find", "fd", "fdfind", "git", "trap"):
+            self._special(name, argv, fed, depth)
+        elif (wrapper := WRAPPERS.get(name)) is not None:
+            self._wrapper(name, wrapper, argv, fed, depth)
+
+    def _reads_input(self, argv: Argv, fed: _Fed) -> None:
+        """A shell met before may still be fed by something else this time."""
+        if argv.words and fold_name(argv.words[0].rpartition("/")[2]) in STDIN_SHELLS:
+            self._feed(argv, fed)
+
+    def _shell(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
+        if name in ("source", "."):
+            self.unseen = self.unseen or (len(argv.words) > 1 and argv.hidden(1))
+            if argv.words[1:2] and argv.words[1] in ("/dev/stdin", "/dev/fd/0"):
+                self._input_text(fed)
+            return
+        if name.startswith("ld-"):
+            self._follow(argv.behind(1), fed, depth + 1)
+            return
+        if name in ("at", "batch"):
+            self._input_text(fed)
+            return
+        call = shell_call(argv.words)
+        if call.text is not None:
+            self._text(argv.words[call.text], hidden=argv.hidden(call.text))
+        elif argv.appended and call.script is None:
+            self.unseen = True
+        if (glued := glued_text(argv.words)) is not None:
+            self._text(glued, hidden=False)
+        if call.script is not None:
+            self.unseen = self.unseen or argv.hidden(call.script)
+            script = argv.behind(call.script)
+            self._follow(script, fed, depth + 1)
+            if "/" not in script.words[0]:
+                self._follow(replace(script, words=(f"./{script.words[0]}", *script.words[1:])), fed, depth + 1)
+        self._feed(argv, fed)
+
+    def _feed(self, argv: Argv, fed: _Fed) -> None:
+        if shell_call(argv.words).reads_input:
+            self._input_text(fed)
+
+    def _input_text(self, fed: _Fed) -> None:
+        texts, seen = fed.texts(self._emitted)
+        self.unseen = self.unseen or not seen
+        for text in texts:
+            self._text(text, hidden=False)
+
+    def _text(self, text: str, *, hidden: bool) -> None:
+        self.unseen = self.unseen or hidden
+        self._budget -= len(text)
+        if self._budget < 0:
+            self.unseen = True
+        elif text.strip():
+            self._texts.append(text)
+
+    def _special(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
+        words = argv.words
+        if name == "trap":
+            rest = [word for word in words[1:] if word != "--"]
+            if rest and not rest[0].startswith("-"):
+                self._text(rest[0], hidden=(len(argv.words) > 1 and argv.hidden(1)))
+        elif name == "git":
+            self._git(argv, fed, depth)
+        elif name == "find":
+            for start, end in find_commands(words):
+                self._follow(argv.behind(start, end, appended=True), fed, depth + 1)
+            if "-delete" in words:
+                self._follow(Argv(("rm",), (plain_word("rm"),)), fed, depth + 1)
+        else:
+            for start, end in fd_commands(words):
+                inner = argv.behind(start, end, appended=True)
+                name, equals, value = words[start].partition("=")
+                glued = value if equals and name.startswith("--exec") else words[start][2:]
+                if words[start].startswith("-") and start > 0:
+                    inner = replace(inner, words=(glued, *inner.words[1:]))
+                self._follow(inner, fed, depth + 1)
+
+    def _launcher(self, argv: Argv, fed: _Fed, depth: int) -> None:
+        """Programs with operands of their own before the command: any operand may begin it, or be all of it."""
+        for index in range(1, min(len(argv.words), _MAX_LAUNCHED)):
+            word = argv.words[index]
+            if " " in word:
+                self._text(word, hidden=argv.hidden(index))
+            if not word.startswith("-"):
+                self._follow(argv.behind(index), fed, depth + 1)
+
+    def _git(self, argv: Argv, fed: _Fed, depth: int) -> None:
+        """Commands in git's own arguments: aliases, `rebase -x`, `bisect run`, `submodule foreach`."""
+        words = argv.words
+        at = git_subcommand(words)
+        for before, word in pairwise(words[:at]):
+            value = word.partition("=")[2]
+            if before == "-c" and value.startswith("!"):
+                self._text(value[1:], hidden=False)
+        rest = list(words[at:])
+        if rest[:2] == ["bisect", "run"]:
+            self._follow(argv.behind(at + 2), fed, depth + 1)
+        elif rest[:1] == ["submodule"] and "foreach" in rest:
+            behind = [word for word in rest[rest.index("foreach") + 1 :] if not word.startswith("--")]
+            self._text(" ".join(behind), hidden=False)
+        elif rest[:1] == ["rebase"]:
+            for before, word in pairwise(rest):
+                if before in ("-x", "--exec"):
+                    self._text(word, hidden=False)
+                elif word.startswith(("--exec=", "-x")):
+                    self._text(word.removeprefix("-x").removeprefix("--exec="), hidden=False)
+
+    def _wrapper(self, name: str, wrapper: Wrapper, argv: Argv, fed: _Fed, depth: int) -> None:
+        words = argv.words
+        if name == "command" and any(word.startswith("-") and set(word) & {"v", "V"} for word in words[1:2]):
+            return
+        found = unwrap(wrapper, words)
+        appended = argv.appended or name in ("xargs", "parallel")
+        for text in found.strings:
+            self._text(text, hidden=argv.any_hidden)
+        if not found.starts and not found.strings and argv.appended:
+            self.unseen = True
+        if wrapper.joined and found.starts:
+            self._joined(name, argv, found.starts)
+        for start in found.starts:
+            while name in ("time", "coproc") and start < len(words) and words[start] in RESERVED:
+                start += 1
+            inner = argv.behind(start, appended=appended)
+            self._follow(inner, fed, depth + 1)
+            if name == "coproc" and len(inner.words) > 1:
+                self._text(" ".join(inner.words[1:]), hidden=False)
+
+    def _joined(self, name: str, argv: Argv, starts: Sequence[int]) -> None:
+        """Words that are joined and read by a shell."""
+        for start in starts:
+            words = list(argv.words[start:])
+            end = next((at for at, word in enumerate(words) if word.startswith(":::")), len(words))
+            self._text(" ".join(words[:end]), hidden=False)
+            if name == "parallel" and end < len(words):
+                for word in words[end + 1 : end + 1 + _MAX_ARGUMENTS]:
+                    self._text(" ".join((*words[:end], word)), hidden=False)
+        if name == "eval" and argv.any_hidden:
+            self.unseen = True
+
+    def _subscripts(self, argv: Argv) -> None:
+        """Substitutions in the words of builtins that expand subscripts, even quoted ones."""
+        for word in argv.words[1:]:
+            if "$(" in word or "`" in word:
+                self._text(f'"{word}"', hidden=False)
+
+
+class _Fed:
+    """What one command reads from its standard input."""
+
+    __slots__ = ("_index", "_script", "trusted")
+
+    def __init__(self, script: Script, index: int, *, trusted: bool) -> None:
+        self._script = script
+        self._index = index
+        self.trusted = trusted
+
+    def texts(self, emitted: set[tuple[int, tuple[int, int]]]) -> tuple[list[str], bool]:
+        """The texts that can be seen, and whether that is all of it. What was `emitted` before is left out."""
+        found: list[str] = []
+        seen = True
+        for redirect in self._script.commands[self._index].redirects:
+            if redirect.op in ("<<", "<<-"):
+                found.append(redirect.body)
+            elif redirect.op == "<<<":
+                found.append(redirect.target.text)
+                seen = seen and not redirect.target.dynamic
+            elif redirect.op in ("<", "<>"):
+                seen = False
+        for feed in self._script.feeds:
+            key = (id(self._script), feed.source)
+            if feed.sink[0] <= self._index < feed.sink[1] and key not in emitted:
+                emitted.add(key)
+                texts, all_seen = _output(self._script, feed)
+                found += texts
+                seen = seen and all_seen
+        return found, seen
+
+
+def _output(script: Script, feed: Feed) -> tuple[list[str], bool]:
+    """What the commands before a pipe print, as far as it can be seen."""
+    found: list[str] = []
+    seen = True
+    for command in script.commands[feed.source[0] : feed.source[1]]:
+        for redirect in command.redirects:
+            if redirect.op in ("<<", "<<-", "<<<"):
+                found.append(redirect.body or redirect.target.text)
+                seen = seen and not redirect.target.dynamic
+        if not command.words:
+            continue
+        name = fold_name(command.words[0].text.rpartition("/")[2])
+        if name in _ECHOES:
+            argv = _expanded(command.words)
+            words = [word for word in argv.words[1:] if word not in ("-n", "-e", "-E", "-ne", "-en", "--")]
+            text = " ".join(words)
+            found += dict.fromkeys((text, decode_escapes(text)))
+            if name == "printf":
+                found += (_printf(words), *words)
+            seen = seen and not argv.any_hidden
+        elif not (name in _PASSES_ON and all(word.text.startswith("-") for word in command.words[1:])):
+            seen = False
+    return found, seen
+
+
+def _printf(words: Sequence[str]) -> str:
+    """What printf makes of a format with plain `%s`."""
+    if not words:
+        return ""
+    text = decode_escapes(words[0])
+    for word in words[1:]:
+        text = text.replace("%s", word, 1)
+    return text
+
+
+def _known_name(word: Word) -> bool:
+    """True when the name of a program is certain: static, and nothing but ASCII."""
+    return word.static and word.text.isascii()
+
+
+def _is_ifs(word: Word, mark: Mark) -> bool:
+    source = word.text[mark.start : mark.end]
+    return source in _IFS or source.startswith(("${IFS:", "${IFS%", "${IFS#", "${IFS/"))
+
+
+def _emptied(word: Word) -> tuple[str, str]:
+    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`."""
+    if not word.marks:
+        return word.text, word.shape
+    text: list[str] = []
+    shape: list[str] = []
+    at = 0
+    for mark in word.marks:
+        blank = "\0" if not mark.quoted and _is_ifs(word, mark) else ""
+        text += (word.text[at : mark.start], blank)
+        shape += (word.shape[at : mark.start], blank)
+        at = mark.end
+    return "".join((*text, word.text[at:])), "".join((*shape, word.shape[at:]))
+
+
+def _expanded(words: Sequence[Word]) -> Argv:
+    """Words as deny takes them: `$IFS` is a blank, other expansions are empty, brace lists are expanded."""
+    if all(not (word.marks or word.brace) for word in words):
+        return Argv(tuple(word.text for word in words), tuple(words))
+    out: list[tuple[str, Word]] = []
+    for word in words:
+        if not word.marks and not word.brace:
+            out.append((word.text, word))
+            continue
+        text, shape = _emptied(word)
+        variants = expand_braces(text, shape) if word.brace else [text]
+        for variant in variants:
+            parts = variant.split("\0")
+            out += [(part, word) for part in parts if part or len(parts) == 1]
+    first = next((index for index, (part, _) in enumerate(out) if part), len(out))
+    kept = out[first:]
+    return Argv(tuple(part for part, _ in kept), tuple(word for _, word in kept))
+
+
+def raw_line(command: str) -> str:
+    """The raw text as a line, for rules that hold operators."""
+    return SEPARATOR.join(command.split())

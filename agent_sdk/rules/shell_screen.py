@@ -1,0 +1,58 @@
+"""What is refused before any parsing, because the grammar and bash would see different things or a person would."""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARS = 10_000
+MAX_COMMANDS = 50
+MAX_NESTING = 100
+
+# Control characters other than tab and newline; what has no width; what changes the direction of text; lone surrogates.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_LEADING_BACKSLASH = re.compile(r"(?:\A|\n)[ \t]*\\")
+_NOT_JOINABLE = re.compile(r"(?:\A|[ \t\n;&|(])#|<<|\$'|\$\(|`|[<>]\(")
+_JOIN_STEP = re.compile(r"'[^']*'|\"|\\(.)|[^'\"\\]+|'", re.DOTALL)
+
+
+def refusal(command: str) -> str | None:
+    """Why this text is not parsed at all, or None."""
+    if len(command) > MAX_CHARS:
+        return f"longer than {MAX_CHARS} characters"
+    if not (command.isascii() and command.isprintable()) and _HIDDEN.search(command):
+        return "it holds control or invisible characters"
+    if "\\" in command and _LEADING_BACKSLASH.search(command):
+        return "a line begins with a backslash"
+    return None
+
+
+def join_lines(command: str) -> str | None:
+    """The command with each backslash-newline outside single quotes taken out, as bash does first.
+
+    None when it also holds a comment, a here-document, `$'` or a substitution: there the pairs may be text.
+    """
+    if "\\\n" not in command:
+        return command
+    if _NOT_JOINABLE.search(command):
+        return None
+    pieces: list[str] = []
+    in_double = False
+    position = 0
+    while position < len(command):
+        step = _JOIN_STEP.match(command, position)
+        if step is None:
+            return None
+        piece = step[0]
+        if piece == '"':
+            in_double = not in_double
+        elif piece[0] == "'" and in_double:
+            piece = "'"
+        elif piece == "'":
+            return None
+        position += len(piece)
+        if step[1] != "\n" or piece[0] != "\\":
+            pieces.append(piece)
+    return "".join(pieces)

@@ -1,0 +1,369 @@
+"""Programs that run another program: how to find that one behind their options. One table, a reason per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_sdk.rules.shell_text import ASSIGNMENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrapper:
+    """One row. `values` and `long_values` are the options that take the next word, `flags` short ones that take none.
+
+    `operands` words stand before the inner command. `assignments`: `NAME=value` words are skipped. `stripped`: allow
+    rules look through it too, but only past the options listed here. `joined`: the inner words are joined and read by
+    a shell. `string` are options whose value is a shell command.
+    """
+
+    why: str
+    values: str = ""
+    flags: str = ""
+    long_values: frozenset[str] = field(default_factory=frozenset)
+    long_flags: frozenset[str] = field(default_factory=frozenset)
+    operands: int = 0
+    assignments: bool = False
+    stripped: bool = False
+    joined: bool = False
+    string: frozenset[str] = field(default_factory=frozenset)
+
+
+def _longs(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+_SUDO = Wrapper(
+    why="runs a command as another user",
+    values="ugpCDRTUhrta",
+    flags="ABbEeHiKklNnPSsVv",
+    assignments=True,
+    long_values=_longs(
+        *("--user", "--group", "--prompt", "--close-from", "--chdir", "--chroot", "--command-timeout", "--other-user"),
+        *("--host", "--role", "--type", "--auth-type", "--login-class"),
+    ),
+)
+_SU = Wrapper(
+    why="runs a command as another user",
+    values="cgGsTwu",
+    flags="lmpPf",
+    operands=1,
+    string=_longs("-c", "--command", "--session-command"),
+    long_values=_longs("--command", "--session-command", "--group", "--supp-group", "--shell", "--user"),
+)
+_PLAIN = Wrapper(why="runs the command that follows its options")
+
+WRAPPERS: dict[str, Wrapper] = {
+    "timeout": Wrapper(
+        why="ends a command after a time",
+        values="sk",
+        flags="v",
+        operands=1,
+        stripped=True,
+        long_values=_longs("--signal", "--kill-after"),
+        long_flags=_longs("--foreground", "--preserve-status", "--verbose"),
+    ),
+    "time": Wrapper(why="measures a command (keyword and program)", flags="p", stripped=True),
+    "nice": Wrapper(
+        why="lowers the priority of a command",
+        values="n",
+        flags="0123456789",
+        stripped=True,
+        long_values=_longs("--adjustment"),
+    ),
+    "nohup": Wrapper(why="detaches a command from the terminal", stripped=True),
+    "stdbuf": Wrapper(
+        why="changes the buffering of a command",
+        values="ioe",
+        stripped=True,
+        long_values=_longs("--input", "--output", "--error"),
+    ),
+    "command": Wrapper(why="skips functions", flags="p", stripped=True),
+    "builtin": Wrapper(why="skips functions", stripped=True),
+    "env": Wrapper(
+        why="changes the environment of a command",
+        values="uC",
+        flags="i0v",
+        assignments=True,
+        string=_longs("-S", "--split-string"),
+        long_values=_longs("--unset", "--chdir", "--split-string"),
+    ),
+    "sudo": _SUDO,
+    "doas": Wrapper(why="runs a command as another user", values="uCa", flags="Lns"),
+    "su": _SU,
+    "runuser": _SU,
+    "pkexec": Wrapper(why="runs a command as another user", long_values=_longs("--user")),
+    "gosu": Wrapper(why="runs a command as another user", operands=1),
+    "su-exec": Wrapper(why="runs a command as another user", operands=1),
+    "setpriv": Wrapper(why="changes privileges of a command", long_values=_longs("--reuid", "--regid", "--groups")),
+    "ionice": Wrapper(
+        why="changes the I/O priority", values="cnpPu", flags="t", long_values=_longs("--class", "--classdata")
+    ),
+    "chrt": Wrapper(why="changes the scheduling", values="TPD", flags="abdfiormvp", operands=1),
+    "taskset": Wrapper(why="binds a command to processors", flags="ac", operands=1),
+    "numactl": Wrapper(why="binds a command to processors", values="ipmNCPl"),
+    "prlimit": Wrapper(why="sets limits of a command", values="p"),
+    "setsid": Wrapper(why="starts a session for a command", flags="cfw"),
+    "setarch": Wrapper(why="changes what a command sees of the machine", flags="RFLXZB3v", operands=1),
+    "linux32": Wrapper(why="changes what a command sees of the machine"),
+    "linux64": Wrapper(why="changes what a command sees of the machine"),
+    "watch": Wrapper(
+        why="repeats a command through sh",
+        values="nq",
+        flags="bcdegprtwx",
+        joined=True,
+        long_values=_longs("--interval", "--equexit"),
+    ),
+    "flock": Wrapper(
+        why="runs a command under a lock",
+        values="wE",
+        flags="senxuoFv",
+        operands=1,
+        string=_longs("-c", "--command"),
+        long_values=_longs("--timeout", "--wait", "--conflict-exit-code"),
+    ),
+    "chroot": Wrapper(why="runs a command in another root", operands=1),
+    "unshare": Wrapper(why="runs a command in new namespaces", values="SGRw", flags="imnpuUCTrcf"),
+    "nsenter": Wrapper(why="runs a command in other namespaces", values="tSGrw", flags="amnpuiUCTF"),
+    "strace": Wrapper(why="traces a command", values="abeEIoOpPsSuUX", flags="cCdDfFhiknNqrtTvVwxyYzZ"),
+    "ltrace": Wrapper(why="traces a command", values="aADeFlnopsuwxX", flags="bcCfiLrStTV"),
+    "gdb": Wrapper(why="starts a program under a debugger", values="xp", long_flags=_longs("--args", "--batch")),
+    "valgrind": Wrapper(why="runs a program in a checker"),
+    "busybox": Wrapper(why="is many programs in one"),
+    "toybox": Wrapper(why="is many programs in one"),
+    "parallel": Wrapper(
+        why="runs a command for each argument through sh",
+        values="jSaNnLsdCIPE",
+        flags="0kmXquvtp",
+        joined=True,
+        long_values=_longs("--jobs", "--sshlogin", "--arg-file", "--colsep", "--delimiter", "--results", "--joblog"),
+    ),
+    "xargs": Wrapper(
+        why="appends words from its input to a command",
+        values="adEILnPs",
+        flags="0oprtxeil",
+        long_values=_longs(
+            *("--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--replace"),
+            "--process-slot-var",
+        ),
+    ),
+    "exec": Wrapper(why="replaces the shell by a command", values="a", flags="cl"),
+    "coproc": Wrapper(why="runs a command beside the shell"),
+    "eval": Wrapper(why="reads its words as a command", joined=True),
+    "noglob": _PLAIN,
+    "nocorrect": _PLAIN,
+    "fakeroot": Wrapper(why="runs a command that believes to be root", values="lsib"),
+    "unbuffer": _PLAIN,
+    "rlwrap": Wrapper(why="adds line editing to a command", values="abCDfgHlmOpPqsSTwz"),
+    "script": Wrapper(why="records a command", values="cEIOBmoT", operands=1, string=_longs("-c", "--command")),
+    "systemd-run": Wrapper(why="runs a command as a service", values="HMpuE", flags="dGPqrtS"),
+    "systemd-inhibit": _PLAIN,
+    "dbus-run-session": _PLAIN,
+    "xvfb-run": Wrapper(why="runs a command with a display", values="efnpsw", flags="al"),
+    "firejail": _PLAIN,
+    "proot": Wrapper(why="runs a command in another root", values="rbqwv"),
+    "caffeinate": Wrapper(why="keeps the machine awake for a command", values="tw", flags="disum"),
+    "catchsegv": _PLAIN,
+    "eatmydata": _PLAIN,
+    "torsocks": _PLAIN,
+    "proxychains": Wrapper(why="sends a command through a proxy", values="f", flags="q"),
+    "proxychains4": Wrapper(why="sends a command through a proxy", values="f", flags="q"),
+    "dumb-init": Wrapper(why="starts a command", flags="cv"),
+    "tini": Wrapper(why="starts a command", values="pe", flags="svgw"),
+    "choom": Wrapper(why="adjusts how a command is ended", values="np"),
+    "hyperfine": Wrapper(
+        why="measures commands through sh",
+        values="wmMrsSpcPDLutn",
+        flags="Ni",
+        joined=True,
+        string=_longs("-p", "-c", "-s", "--prepare", "--cleanup", "--setup"),
+        long_values=_longs("--warmup", "--runs", "--prepare", "--cleanup", "--setup", "--shell"),
+    ),
+    "ssh-agent": Wrapper(why="runs a command with a key agent", values="atEOP", flags="cDdks"),
+    "entr": Wrapper(why="runs a command when files change", flags="acdnprsxz"),
+}
+
+SHELLS = frozenset(
+    ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "oksh", "pdksh", "posh"]
+)
+INTERPRETERS = frozenset(
+    ["python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "luajit", "rscript", "r"]
+) | {"julia", "osascript", "tclsh"}
+"""Programs whose arguments are code, or name it; a version behind the name does not count."""
+STDIN_SHELLS = SHELLS | {"at", "batch"}
+_SHELL_VALUES = "oO"
+_SHELL_LONG_VALUES = frozenset(["--rcfile", "--init-file"])
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCall:
+    """How a shell is started: with a command text (`text` is its index), a script file (`script`), or its input.
+
+    `command` is true with `-c`, even when no text follows.
+    """
+
+    command: bool
+    text: int | None
+    script: int | None
+
+    @property
+    def reads_input(self) -> bool:
+        """True when what it runs comes from its standard input."""
+        return not self.command and self.script is None
+
+
+def glued_text(argv: Sequence[str]) -> str | None:
+    """`sh -c'text'`: no shell takes it so, but a reader may think that one does."""
+    for word in argv[1:]:
+        if not word.startswith("-") or word.startswith("--"):
+            return None
+        text = word.partition("c")[2]
+        if not text.isalnum() and text.strip("-"):
+            return text
+    return None
+
+
+def shell_call(argv: Sequence[str]) -> ShellCall:
+    """How `argv`, which begins with the name of a shell, is to be taken."""
+    position, command, from_input = 1, False, False
+    while position < len(argv):
+        word = argv[position]
+        if word == "--" or word == "-":
+            position += 1
+            break
+        if word.startswith("--"):
+            command = command or word in ("--command",)
+            position += 2 if word in _SHELL_LONG_VALUES else 1
+            continue
+        if len(word) < 2 or word[0] not in "-+":
+            break
+        command = command or (word[0] == "-" and "c" in word)
+        from_input = from_input or "s" in word
+        takes = sum(word.count(letter) for letter in _SHELL_VALUES)
+        position += 1 + takes
+    operand = position if position < len(argv) else None
+    if command:
+        return ShellCall(True, operand, None)
+    if from_input or (operand is not None and argv[operand] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")):
+        return ShellCall(False, None, None)
+    return ShellCall(False, None, operand)
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """What a wrapper runs: the indexes at which its inner command may begin, the first one being the most likely.
+
+    `strings` are texts that a shell reads. `known` is false when an option was met that the table does not list.
+    """
+
+    starts: tuple[int, ...]
+    strings: tuple[str, ...]
+    known: bool
+
+
+def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
+    """Steps over the wrapper's own options and operands."""
+    position, known = 1, True
+    strings: list[str] = []
+    doubtful: list[int] = []
+    while position < len(argv):
+        word = argv[position]
+        if word == "--":
+            position += 1
+            break
+        if wrapper.assignments and ASSIGNMENT.match(word):
+            position += 1
+            continue
+        if len(word) < 2 or word[0] != "-":
+            if word == "-":
+                position += 1
+                continue
+            break
+        step, value, sure = _option(wrapper, argv, position)
+        known = known and sure
+        name = word.partition("=")[0] if word.startswith("--") else "-" + _value_letter(wrapper, word)
+        if name in wrapper.string and value is not None:
+            strings.append(value)
+        if not sure:
+            doubtful.append(position + 1)
+        position += step
+        if step == 2:
+            doubtful.append(position - 1)
+    if wrapper.string and position + wrapper.operands < len(argv):
+        strings += _late_strings(wrapper, argv, position)
+    start = position + wrapper.operands
+    starts = [start, *(index for index in (position, *doubtful) if index != start)]
+    if not known:
+        starts.append(start + 1)
+    return Unwrapped(tuple(index for index in dict.fromkeys(starts) if index < len(argv)), tuple(strings), known)
+
+
+def _value_letter(wrapper: Wrapper, word: str) -> str:
+    letters = wrapper.values + "".join(name[1] for name in wrapper.string if len(name) == 2)
+    return next((letter for letter in word[1:] if letter in letters), "")
+
+
+def _option(wrapper: Wrapper, argv: Sequence[str], position: int) -> tuple[int, str | None, bool]:
+    """One option: how many words it takes, its value, and whether the table knows it."""
+    word = argv[position]
+    following = argv[position + 1] if position + 1 < len(argv) else None
+    if word.startswith("--"):
+        name, equals, value = word.partition("=")
+        if equals:
+            return 1, value, name in wrapper.long_values
+        if name in wrapper.long_values or name in wrapper.string:
+            return 2, following, True
+        return 1, None, name in wrapper.long_flags
+    letter = _value_letter(wrapper, word)
+    if letter:
+        at = word.index(letter)
+        sure = all(flag in wrapper.flags for flag in word[1:at])
+        return (1, word[at + 1 :], sure) if at + 1 < len(word) else (2, following, sure)
+    return 1, None, all(flag in wrapper.flags for flag in word[1:])
+
+
+def _late_strings(wrapper: Wrapper, argv: Sequence[str], position: int) -> list[str]:
+    """Values of string options that stand behind an operand: `su root -c 'x'`, `flock file -c 'x'`."""
+    found = []
+    for index in range(position, min(len(argv) - 1, position + wrapper.operands + 4)):
+        if argv[index] in wrapper.string:
+            found.append(argv[index + 1])
+        elif argv[index].startswith("--") and argv[index].partition("=")[0] in wrapper.string:
+            found.append(argv[index].partition("=")[2])
+    return found
+
+
+def find_commands(argv: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the commands begin and end that `find` runs."""
+    found: list[tuple[int, int]] = []
+    start = -1
+    for index, word in enumerate(argv):
+        if start < 0 and word in ("-exec", "-execdir", "-ok", "-okdir"):
+            start = index + 1
+        elif start >= 0 and word == ";":
+            found.append((start, index))
+            start = -1
+    return [*found, (start, len(argv))] if start >= 0 else found
+
+
+def fd_commands(argv: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the commands begin that `fd` runs; glued forms begin at the option itself."""
+    for index, word in enumerate(argv):
+        if word in ("-x", "-X", "--exec", "--exec-batch"):
+            return [(index + 1, len(argv))]
+        if index > 0 and word.startswith(("--exec=", "--exec-batch=", "-x", "-X")):
+            return [(index, len(argv))]
+    return []
+
+
+_GIT_VALUES = frozenset(
+    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"]
+)
+
+
+def git_subcommand(argv: Sequence[str]) -> int:
+    """The index of git's sub-command behind its global options; the length when there is none."""
+    position = 1
+    while position < len(argv) and argv[position].startswith("-"):
+        position += 2 if argv[position] in _GIT_VALUES else 1
+    return min(position, len(argv))
