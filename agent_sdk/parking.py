@@ -68,3 +68,17 @@ def settled_call(docket: Docket, verdict: Verdict, result: ToolResult | None) ->
         state=verdict.state,
         result=result,
     )
+
+
+def worth_keeping(dockets: Mapping[str, Docket], results: Mapping[str, ToolResult]) -> list[SettledCall]:
+    """What people decided in a turn, for a resume after a crash: stored with the first of its calls that begins.
+
+    A turn with a single call has nothing to keep: it is either not begun or unknown, unless its tool is idempotent.
+    """
+    if len(dockets) < 2 and not any(docket.tool.idempotent for docket in dockets.values()):
+        return []
+    return [
+        settled_call(docket, docket.verdict, results.get(call_id))
+        for call_id, docket in dockets.items()
+        if docket.verdict is not None and (docket.verdict.by_person or call_id in results)
+    ]

@@ -15,7 +15,7 @@ from agent_sdk.decisions import Allow, Considered, Deny, Verdict
 from agent_sdk.history import text_of
 from agent_sdk.messages import DeferredToolUse
 from agent_sdk.models.reply import Reply
-from agent_sdk.parking import settled_call
+from agent_sdk.parking import worth_keeping
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import with_note
@@ -222,7 +222,7 @@ class Turn:
             for d in approved
             if d.verdict is not None and d.verdict.state and d.verdict.result is None
         }
-        self.to_settle = [] if self.parked else self._worth_keeping(approved)
+        self.to_settle = [] if self.parked else worth_keeping(self.dockets, self.results)
         with self.session.interrupt.guard():
             for group in _groups(approved):
                 await self._run_group(group)
@@ -235,17 +235,6 @@ class Turn:
             self.take_verdicts()
         for _, cwd in sorted(self._new_cwd.items()):
             self.session.move(cwd)
-
-    def _worth_keeping(self, approved: Sequence[Docket]) -> list[SettledCall]:
-        """What people decided, for a resume after a crash: stored with the first call that begins. Where a single call
-        runs there is nothing to keep: it is not settled before it begins, and unknown after."""
-        if len(self.dockets) < 2 and not any(docket.tool.idempotent for docket in approved):
-            return []
-        return [
-            settled_call(docket, docket.verdict, self.results.get(call_id))
-            for call_id, docket in self.dockets.items()
-            if docket.verdict is not None and (docket.verdict.by_person or call_id in self.results)
-        ]
 
     def take_aborted(self) -> None:
         """Give every call without a result the one that says what is known of it."""

@@ -185,11 +185,10 @@ async def _answer_and_resume(play: Play, console: Console, parked: ResultMessage
     denied = [word for rule in play.deny for word in ("--deny", rule)]
     commands += [["resume", session_id, "--ask-nobody", "--script", str(play.file), *denied, *in_file]]
     console.say("", "Nothing runs now: what was put off is in a file. Two other processes go on from here.")
+    command = [sys.executable, "-m", "agent_sdk"]
     for words in (["pending", *in_file], *commands):
         console.say("", f"$ agent-sdk {visible(shlex.join(words), keep_newlines=False)}")
-        done = await anyio.run_process(
-            [sys.executable, "-m", "agent_sdk", *words], check=False, stderr=subprocess.STDOUT
-        )
+        done = await anyio.run_process([*command, *words], check=False, stderr=subprocess.STDOUT)
         console.say(*visible(done.stdout.decode(errors="replace")).strip("\n").split("\n"))
 
 
