@@ -24,19 +24,20 @@ Behavior: TypeAlias = Literal["allow", "ask", "deny", "defer"]
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
 
 
-def _check_words(words: object, where: str) -> None:
-    """Text, or text and image blocks. Raises OptionsError naming the place."""
+def _own_words(words: Words, where: str) -> Words:
+    """A copy of text, or of text and image blocks. Raises OptionsError naming the place."""
     if isinstance(words, str):
-        return
+        return words
     blocks = words if isinstance(words, list | tuple) else ()
     if not blocks or not all(is_text_or_image(block) for block in blocks):
         raise OptionsError(f"{where} is a str or a list of text and image blocks, got {words!r}", option=where)
+    return [copied_object(block) for block in blocks]
 
 
 def is_text_or_image(block: object) -> bool:
-    """Whether a block is `{"type": "text", "text": str}` or `{"type": "image", "source": {…}}`, and JSON throughout."""
+    """Whether a block is `{"type": "text", "text": str}` or `{"type": "image", "source": {"type": …}}`, and JSON."""
     match block:
-        case {"type": "text", "text": str()} | {"type": "image", "source": Mapping()}:
+        case {"type": "text", "text": str()} | {"type": "image", "source": {"type": "base64" | "url" | "file"}}:
             return is_json(block)
     return False
 
@@ -81,7 +82,7 @@ class Allow:
             except TypeError as error:
                 raise OptionsError(f"Allow(updated_input=...): {error}", option="updated_input") from None
         if self.note is not None:
-            _check_words(self.note, "Allow(note=...)")
+            object.__setattr__(self, "note", _own_words(self.note, "Allow(note=...)"))
         if self.by is not None and not isinstance(self.by, str):
             raise OptionsError(f"Allow(by=...) is a str, got {self.by!r}", option="by")
         if self.remember is not None and self.remember not in REMEMBER_SCOPES:
@@ -107,7 +108,7 @@ class Deny:
     by: str | None = None
 
     def __post_init__(self) -> None:
-        _check_words(self.message, "Deny(message=...)")
+        object.__setattr__(self, "message", _own_words(self.message, "Deny(message=...)"))
         if not isinstance(self.interrupt, bool):
             raise OptionsError(f"Deny(interrupt=...) is True or False, got {self.interrupt!r}", option="interrupt")
         if self.by is not None and not isinstance(self.by, str):

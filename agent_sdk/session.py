@@ -60,11 +60,12 @@ class Spent:
         return monotonic() - self.started - self.waited
 
     def add(self, model: str, reply: Reply) -> None:
-        """Count a reply."""
+        """Count a reply, at the price of the model that it names, or else of the one that was asked."""
         for name, value in reply.usage.items():
             if isinstance(value, int):
                 self.usage[name] = self.usage.get(name, 0) + value
-        price = cost(model, reply.usage)
+        price = cost(reply.model, reply.usage)
+        price = cost(model, reply.usage) if price is None else price
         if price is not None:
             self.usd = (self.usd or 0.0) + price
 
@@ -181,6 +182,12 @@ class Session:
         self.arrivals = [arrival for arrival in self.arrivals if not prompts and arrival.is_prompt]
         return [block for arrival in taken for block in arrival.content]
 
+    def take_prompts(self) -> list[JsonObject]:
+        """The person's prompts alone, for a run of their own; what hooks said waits for the results of its turn."""
+        taken = [arrival for arrival in self.arrivals if arrival.is_prompt]
+        self.arrivals = [arrival for arrival in self.arrivals if not arrival.is_prompt]
+        return [block for arrival in taken for block in arrival.content]
+
     def tell(self, subtype: str, **data: Json) -> None:
         """News for the application: yielded at the next opportunity, or at once where somebody listens live."""
         message = SystemMessage(subtype=subtype, data=data)
@@ -208,12 +215,11 @@ class Session:
         return news
 
     def move(self, cwd: str) -> None:
-        """Later turns run in another working directory, if it lies inside the session's."""
-        roots = (self.options.directory, *map(os.path.abspath, self.options.additional_directories))
+        """Later turns run in another working directory, if it really lies inside the session's."""
         real = os.path.realpath(cwd)
-        if any(_is_inside(real, os.path.realpath(root)) for root in roots):
-            self.cwd = cwd
-            self.policy.move_to(cwd)
+        if any(_is_inside(real, root) for _, root in self.policy.snapshot.place.fixed):
+            self.cwd = real
+            self.policy.move_to(real)
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
@@ -242,7 +248,7 @@ def permission_entry(verdict: Verdict) -> Entry:
 async def target_state(tool: Tool, call: ToolCall) -> str | None:
     """The state of the file that a call would write; `None` for tools that write none."""
     path = target_of(tool, call)
-    return None if path is None else await anyio.to_thread.run_sync(file_state, path)
+    return None if path is None else await anyio.to_thread.run_sync(file_state, path, abandon_on_cancel=True)
 
 
 def target_of(tool: Tool, call: ToolCall) -> str | None:
@@ -260,10 +266,12 @@ def own_settings(options: AgentOptions) -> Settings:
 
 
 def _snapshot(options: AgentOptions) -> Snapshot:
+    additional = tuple(os.path.abspath(folder) for folder in options.additional_directories)
     place = Place(
         cwd=options.directory,
-        additional=tuple(os.path.abspath(folder) for folder in options.additional_directories),
+        additional=additional,
         settings_dir=options.settings_dir,
+        fixed=tuple((folder, os.path.realpath(folder)) for folder in (options.directory, *additional)),
         files=OsFiles(platform=options.platform),
     )
     return Snapshot(

@@ -12,10 +12,10 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_sdk.apart import apart
-from agent_sdk.callables import shown_as
+from agent_sdk.callables import shown_as, text_of_error, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
-from agent_sdk.decisions import Allow, Deny, Verdict
-from agent_sdk.errors import SessionError, ToolError
+from agent_sdk.decisions import Allow, Considered, Deny, Verdict
+from agent_sdk.errors import ToolError
 from agent_sdk.history import text_of
 from agent_sdk.hooks.hear import hear_event
 from agent_sdk.messages import DeferredToolUse
@@ -64,9 +64,9 @@ class Turn:
         self.aborted = False
         self.parked = False
         self.exhausted: str | None = None
-        self._disk_touched = False
+        self._disk_touched = False  # or may have been, by others, while somebody thought
         self._bound: dict[str, str] = {}
-        self._failure: SessionError | None = None
+        self._failure: Exception | None = None
         self._new_cwd: dict[int, str] = {}
 
     @classmethod
@@ -120,8 +120,13 @@ class Turn:
         return True
 
     def _open_docket(self, call_id: str, index: int, tool: Tool, said: JsonObject) -> None:
-        tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
-        if (problem := tool.check(tidied)) is not None:
+        try:
+            tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
+        except Exception as error:
+            log.error("the tool %s cannot prepare its input", tool.name, exc_info=error)
+            self.results[call_id] = _error(f"The input of {tool.name} could not be read.")
+            return
+        if (problem := tool.fault_in(tidied)) is not None:
             self.results[call_id] = _error(problem)
             return
         call = ToolCall(
@@ -155,6 +160,7 @@ class Turn:
                 if docket.verdict is not None:
                     session.tell_hooks(docket.verdict.trace, docket.call.id)
             self.stop = outcome.stop if self.stop is None else self.stop
+            self._disk_touched = self._disk_touched or outcome.waited
             self.aborted = self.aborted or outcome.interrupted_by is not None
         self.aborted = self.aborted or session.interrupt.requested
 
@@ -182,6 +188,22 @@ class Turn:
         self.session.denials.append(
             {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.said, "reason": reason}
         )
+        self._record_refusal(docket, result, reason)
+
+    def _record_refusal(self, docket: Docket, result: ToolResult, reason: str) -> None:
+        """The record tells what became of the call: a yes that was overtaken is no yes any more."""
+        verdict = docket.verdict
+        if verdict is not None and verdict.behavior != "deny":
+            step = Considered(step="turn", said="deny", note=reason)
+            docket.verdict = replace(
+                verdict,
+                behavior="deny",
+                decision=Deny(),
+                by="turn",
+                reason=reason,
+                result=result,
+                trace=(*verdict.trace, step),
+            )
         self._record(docket)
 
     def _record(self, docket: Docket) -> None:
@@ -225,6 +247,8 @@ class Turn:
         for call_id in self.ids:
             if call_id not in self.results and call_id not in deferred:
                 self.results[call_id] = _error(text)
+                if (docket := self.dockets.get(call_id)) is not None:
+                    self._record_refusal(docket, self.results[call_id], text)
 
     def leave_out(self, text: str) -> None:
         """The calls of a message that is not considered: none of them runs."""
@@ -245,10 +269,10 @@ class Turn:
                 continue
             if call_id in self.started:
                 self.results[call_id] = _error(messages.INTERRUPTED_RUNNING)
-            else:
-                self._refuse_unheard(block, text)
+                continue
+            self._refuse_unheard(block, text)
             if docket is not None:
-                self._record(docket)
+                self._record_refusal(docket, self.results[call_id], text)
 
     async def _run_group(self, group: Sequence[Docket]) -> None:
         if len(group) == 1:
@@ -263,10 +287,24 @@ class Turn:
 
             for docket in group:
                 tasks.start_soon(run, docket)
+        if not self._stopped():
+            for docket in group:
+                self._note_lost(docket)
+
+    def _note_lost(self, docket: Docket) -> None:
+        """A tool that cancelled its own task left nothing behind: what it did is unknown."""
+        if docket.call.id not in self.results and _approved(docket):
+            started = docket.call.id in self.started
+            self.results[docket.call.id] = _error(messages.UNKNOWN_OUTCOME if started else messages.CANCELLED_BEFORE)
+
+    def _stopped(self) -> bool:
+        """Whether nothing more of the turn may start."""
+        ended = self.stop is not None or self.aborted or self._failure is not None
+        return ended or self.session.interrupt.requested
 
     async def _run(self, docket: Docket) -> None:
         """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
-        if self.stop is not None or self.aborted or self.session.interrupt.requested:
+        if self._stopped():
             return
         try:
             if not await self._still_approved(docket) or docket.verdict is None:
@@ -277,7 +315,7 @@ class Turn:
                 self.results[docket.call.id] = verdict.result
                 return
             await self._begin_and_run(docket, verdict)
-        except SessionError as error:
+        except Exception as error:  # of the store: nothing more is started
             self._failure = self._failure or error
 
     async def _still_approved(self, docket: Docket) -> bool:
@@ -383,10 +421,10 @@ class Turn:
         finally:
             await policy.after_tool()
         if isinstance(came.error, ToolError):
-            return _error(str(came.error) or f"{tool.name} failed.")
+            return _error(text_of_error(came.error) or f"{tool.name} failed.")
         if came.error is not None:
-            log.error("tool %s failed", tool.name, exc_info=came.error)
-            return _error(f"{tool.name} failed: {type(came.error).__name__}: {came.error!s:.500}")
+            log.error("tool %s failed", tool.name, exc_info=traceable(came.error))
+            return _error(f"{tool.name} failed: {told_error(came.error)}")
         if came.value is None and came.late:
             return _error(
                 f"{tool.name} did not finish within {tool.timeout:g} s and was stopped; its effect is unknown."

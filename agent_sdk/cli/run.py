@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from argparse import ArgumentParser, Namespace
 
 import anyio
 
-from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal
+from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal, say_aside
 from agent_sdk.cli.show import denial_lines, message_lines
+from agent_sdk.cli.signals import heeding_signals
 from agent_sdk.cli.wire import message_to_json
 from agent_sdk.client import AgentClient
 from agent_sdk.messages import Message, ResultMessage
@@ -35,6 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run_session(arguments: Namespace) -> int:
     """Run one prompt to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
 
+    A signal that asks it to end (Ctrl-C, SIGTERM, a closed terminal) ends the run and what it started: 128 and more.
+
     Raises Problem, OptionsError, SettingsError or RuleError before anything is sent.
     """
     if arguments.resume is not None:
@@ -48,9 +50,8 @@ def run_session(arguments: Namespace) -> int:
         raise Problem("there is no prompt", where="agent-sdk run PROMPT", to_do="say what the agent is to do")
     console = Console(output=sys.stderr if arguments.json else None)
     session = _Session(_options(arguments, console), prompt, console, as_json=arguments.json)
-    anyio.run(session.run)
-    if session.interrupted:
-        return Exit.INTERRUPTED
+    if (ended_by := anyio.run(heeding_signals, session.run, session.interrupt)) is not None:
+        return 128 + ended_by
     return _exit_code(session.result, fail_on_denial=arguments.fail_on_denial)
 
 
@@ -75,30 +76,31 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
 
 
 class _Session:
-    """One prompt, shown as it goes. The first Ctrl-C ends it legally, the second at once."""
+    """One prompt, shown as it goes."""
 
     def __init__(self, options: AgentOptions, prompt: str, console: Console, *, as_json: bool) -> None:
-        self._options = options
+        self._client = AgentClient(options)
         self._prompt = prompt
         self._console = console
         self._as_json = as_json
         self.result: ResultMessage | None = None
-        self.interrupted = False
 
     async def run(self) -> None:
-        """Run to the result message, or to the second Ctrl-C. Raises what the run raised, OSError for the output."""
+        """Run to the result message. Raises what the run raised, OSError for the output."""
         failure: Exception | None = None
-        async with AgentClient(self._options) as client, anyio.create_task_group() as tasks:
-            await tasks.start(self._hear_signals, client, tasks.cancel_scope)
+        async with self._client as client:
             try:
                 await client.query(self._prompt)
                 async for message in client.receive_response():
                     self._show(message)
             except Exception as error:
-                failure = error  # raised below: a task group would wrap it
-            tasks.cancel_scope.cancel()
+                failure = error  # raised below: the task group of the client would wrap it
         if failure is not None:
             raise failure
+
+    async def interrupt(self) -> None:
+        """Have the run end legally: what is in flight is stopped, and the result message comes."""
+        await self._client.interrupt()
 
     def _show(self, message: Message) -> None:
         if isinstance(message, ResultMessage):
@@ -107,19 +109,6 @@ class _Session:
             print(to_text(message_to_json(message)), flush=True)
         else:
             self._console.say(*message_lines(message))
-
-    async def _hear_signals(
-        self, client: AgentClient, everything: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]
-    ) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT) as signals:
-            task_status.started()
-            async for _ in signals:
-                if self.interrupted:
-                    everything.cancel()
-                    return
-                self.interrupted = True
-                print("Interrupting; once more ends it at once.", file=sys.stderr, flush=True)
-                await client.interrupt()
 
 
 def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
@@ -134,7 +123,7 @@ def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
             code=Exit.ENVIRONMENT,
         )
     if fail_on_denial and result.permission_denials:
-        print("Denied:", *denial_lines(result.permission_denials), sep="\n", file=sys.stderr)
+        say_aside("Denied:", *denial_lines(result.permission_denials))
         return Exit.NO
     return Exit.NO if result.is_error else Exit.OK
 

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Literal
 
 from agent_sdk.apart import apart
-from agent_sdk.callables import name_of, shown_as
+from agent_sdk.callables import name_of, shown_as, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import AskUserQuestionConfig
 from agent_sdk.decisions import (
@@ -92,7 +92,10 @@ def fitted(tool: Tool, call: ToolCall, update: JsonObject) -> JsonObject:
             fresh = tool.accept(call.effective, fresh)
         except ValueError as error:
             raise WrongAnswer(str(error)) from None
-    if (problem := tool.check(fresh)) is not None:
+        except Exception as error:
+            log.error("the tool %s cannot take an answer over", tool.name, exc_info=error)
+            raise Unfit(f"{tool.name} could not take the answer over") from None
+    if (problem := tool.fault_in(fresh)) is not None:
         raise Unfit(problem)
     return fresh
 
@@ -147,7 +150,7 @@ def _ask_rule_covers(case: Case) -> bool:
 
 
 def _answered(tool: Tool, call: ToolCall) -> bool:
-    return tool.answered is not None and tool.answered(call.effective)
+    return tool.is_answered(call.effective)
 
 
 async def _ask_callback(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Verdict:
@@ -173,8 +176,8 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     fault: FaultKind | None = None
     details = ""
     if came.error is not None:
-        fault, details = "raised an error", f"{type(came.error).__name__}: {came.error}"
-        log.error("can_use_tool raised an error for %s", call.tool, exc_info=came.error)
+        fault, details = "raised an error", told_error(came.error)
+        log.error("can_use_tool raised an error for %s", call.tool, exc_info=traceable(came.error))
     elif came.late:
         fault, details = "timed out", f"no answer within {limit} s"
     elif type(said) not in (Allow, Deny, Defer):  # isinstance would believe a mock, and a subclass that checks nothing

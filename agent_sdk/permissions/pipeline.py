@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import anyio
+from anyio.abc import TaskStatus
 
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import PermissionMode
@@ -54,13 +55,14 @@ class Outcome:
     """What came of settling a turn, beside the verdicts.
 
     `stop` is the reason when a hook ended the run; `interrupted_by` is the id of the call whose denial interrupts.
-    `contexts` and `notices` are in call order.
+    `contexts` and `notices` are in call order. `waited`: hooks or people took their time, the disk may have changed.
     """
 
     stop: str | None = None
     interrupted_by: str | None = None
     contexts: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    waited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,10 @@ class Pipeline:
             started = monotonic()
             await self._ask_all(asked, outcome, assistant_text)
             self.on_wait(monotonic() - started)
+        outcome.waited = bool(asked) or self._hears_anything()
+        if outcome.stop is None and outcome.interrupted_by is None:
+            for docket in dockets:
+                _deny_unsettled(docket)
         return outcome
 
     def _hears_anything(self) -> bool:
@@ -135,8 +141,9 @@ class Pipeline:
         open_prompts: dict[str, anyio.CancelScope] = {}
         async with anyio.create_task_group() as group:
 
-            async def ask(docket: Docket) -> None:
+            async def ask(docket: Docket, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
                 async with limiter:
+                    task_status.started()
                     with anyio.CancelScope() as scope:
                         open_prompts[docket.call.id] = scope
                         await self._ask(docket, assistant_text)
@@ -147,14 +154,17 @@ class Pipeline:
                     group.cancel_scope.cancel()
 
             for docket in dockets:
-                group.start_soon(ask, docket)
+                await group.start(ask, docket)  # one after the other: people see the calls in their order
 
     def _release(self, waiting: Sequence[Docket], open_prompts: Mapping[str, anyio.CancelScope]) -> None:
         """An answer may have added rules: settle the waiting calls that they cover, and close their prompts."""
         for docket in waiting:
             if docket.version != self.policy.snapshot.version:
+                asked = docket.verdict
                 self._judge(docket)
-                if not _asks(docket):
+                if _asks(docket):
+                    docket.verdict = asked  # the open prompt goes on, and its answer is awaited for this verdict
+                else:
                     open_prompts[docket.call.id].cancel()
 
     async def _ask(self, docket: Docket, assistant_text: str) -> None:
@@ -254,7 +264,6 @@ class Pipeline:
 def case_of(docket: Docket, snapshot: Snapshot) -> Case:
     """The docket as the judge wants it."""
     heard = docket.heard
-    answered = docket.tool.answered
     return Case(
         call=docket.call,
         original=docket.original,
@@ -263,7 +272,7 @@ def case_of(docket: Docket, snapshot: Snapshot) -> Case:
         heard=heard.said if heard else None,
         heard_by=heard.by if heard else "",
         heard_trace=heard.trace if heard else (),
-        answered=is_question(docket.tool) and answered is not None and answered(docket.call.effective),
+        answered=is_question(docket.tool) and docket.tool.is_answered(docket.call.effective),
     )
 
 
@@ -280,6 +289,23 @@ async def _side_by_side(jobs: list[Awaitable[None]], worth_it: Callable[[], bool
     async with anyio.create_task_group() as group:
         for job in jobs:
             group.start_soon(run, job)
+
+
+def _deny_unsettled(docket: Docket) -> None:
+    """A gate whose task was cancelled from inside gave no answer, and no answer is no yes."""
+    if docket.verdict is not None and docket.verdict.behavior != "ask":
+        return
+    step = Considered(step="gate", said="deny", note="its task was cancelled")
+    trace = docket.verdict.trace if docket.verdict is not None else ()
+    docket.verdict = Verdict(
+        behavior="deny",
+        call=docket.call,
+        decision=Deny(),
+        by="gate",
+        reason="a gate was cancelled from inside",
+        result=ToolResult(messages.check_failed("raised an error"), is_error=True),
+        trace=(*trace, step),
+    )
 
 
 def _asks(docket: Docket) -> bool:

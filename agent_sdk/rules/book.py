@@ -43,9 +43,9 @@ class Book:
         paths: dict[str, list[Rule]] = {"Edit": [], "Read": []}
         commands: list[Rule] = []
         domains: list[Rule] = []
-        for rule in rules:
-            if rule.behavior != behavior:
-                continue
+        own = [rule for rule in rules if rule.behavior == behavior]
+        self._empty = not own
+        for rule in own:
             if behavior != "allow" and (parameter := _parameter(rule)) is not None:
                 name, value = parameter
                 self._parameters.setdefault((rule.tool, name), []).append((pieces(value.lower()), rule))
@@ -89,6 +89,8 @@ class Book:
 
     def any_reading(self, reading: Reading) -> Found | None:
         """The rule that covers any reading of the call: deny and ask."""
+        if self._empty:
+            return None
         rule = self._by_name(reading)
         if rule is not None:
             return _found(rule, reading.tool)
@@ -102,6 +104,8 @@ class Book:
         `hidden_names` and `globs` say whether a bare `Bash` covers commands whose name only the shell knows, and globs
         that may meet any file.
         """
+        if self._empty:
+            return None
         rule = self._by_name(reading)
         if reading.bash is not None:
             if rule is not None and _bare_covers(reading.bash, hidden_names=hidden_names, globs=globs):

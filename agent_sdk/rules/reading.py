@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from agent_sdk.calls import ToolFacts
 from agent_sdk.rules.bash import BashReading, read_command
@@ -13,7 +12,7 @@ from agent_sdk.rules.paths import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
 from agent_sdk.rules.spelling import Spelled, spell
-from agent_sdk.values import JsonObject
+from agent_sdk.values import JsonObject, lazy
 
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
 
@@ -22,13 +21,15 @@ _PATH_FIELDS = ("file_path", "notebook_path", "path")
 class Place:
     """Where a call is judged: its working directory, the additional ones, the settings folder's name, and the disk.
 
-    `root` is the directory that the session began in, empty while it is `cwd` itself.
+    `root` is the directory that the session began in, empty while it is `cwd` itself. `fixed` pairs each working
+    directory with the real folder that it was then; empty = it is looked up at every call.
     """
 
     cwd: str
     additional: tuple[str, ...] = ()
     settings_dir: str = ".claude"
     root: str = ""
+    fixed: tuple[tuple[str, str], ...] = ()
     files: FileView = field(kw_only=True)
 
 
@@ -47,20 +48,20 @@ class Reading:
         self.facts = facts
         self.place = place
         self.registry = registry
-        self.ground = Ground(place.cwd, place.additional, place.files, root=place.root)
+        self.ground = Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed)
 
-    @cached_property
+    @lazy
     def bash(self) -> BashReading | None:
         """The command of a Bash call."""
         command = self.input.get("command") if self.tool == "Bash" else None
         return read_command(command) if isinstance(command, str) else None
 
-    @cached_property
+    @lazy
     def writes(self) -> tuple[Spelled, ...]:
         """The paths that the tool writes."""
         return self._paths(self.facts.writes) if self.facts.writes is not None else ()
 
-    @cached_property
+    @lazy
     def reads(self) -> tuple[Spelled, ...]:
         """The paths that the tool reads; a search without a path reads the working directory."""
         if self.facts.reads is None:
@@ -81,12 +82,12 @@ class Reading:
     def _spell(self, text: str) -> Spelled:
         return spell(text, self.place.cwd, self.ground.files)
 
-    @cached_property
+    @lazy
     def refused(self) -> str | None:
         """Why the call must not run at all: an empty path, or one with a NUL character."""
         return next((path.refused for path in (*self.writes, *self.reads) if path.refused), None)
 
-    @cached_property
+    @lazy
     def odd(self) -> str | None:
         """Why no rule and no mode may approve the call: what it names cannot be told for certain."""
         if self.tool == "Bash":
@@ -97,7 +98,7 @@ class Reading:
             return f"the call names no {wanted}"
         return next((path.odd for path in paths if path.odd), None)
 
-    @cached_property
+    @lazy
     def protected(self) -> str | None:
         """Why a person must agree to what the call writes: the protected name and the reason."""
         if self.bash is not None:
@@ -108,7 +109,7 @@ class Reading:
                 return why
         return None
 
-    @cached_property
+    @lazy
     def inside(self) -> bool:
         """True when all paths lie inside the working directories, in every reading; False for a call without paths."""
         paths = (*self.writes, *self.reads)
@@ -116,7 +117,7 @@ class Reading:
             return False
         return all(self.ground.inside(reading) for path in paths for reading in path.readings)
 
-    @cached_property
+    @lazy
     def critical_removal(self) -> str | None:
         """Why the call is never approved without a person: it may remove the root, home or a working directory."""
         return critical_removal(self.bash, self.ground) if self.bash is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -44,6 +45,8 @@ class ToolContext:
     spawn: Spawn | None = None
     new_cwd: str | None = None
 
+
+log = logging.getLogger("agent_sdk.tools")
 
 Runner: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[ToolResult]]
 Check: TypeAlias = Callable[[JsonObject], str | None]
@@ -109,6 +112,22 @@ class Tool:
     def facts(self, tool_input: JsonObject) -> ToolFacts:
         """What the rules must know for this very input."""
         return self._facts[self._must_ask(tool_input)]
+
+    def fault_in(self, tool_input: JsonObject) -> str | None:
+        """What `check` says; a check that fails is a fault too."""
+        try:
+            return self.check(tool_input)
+        except Exception as error:
+            log.error("the input check of the tool %s failed", self.name, exc_info=error)
+            return f"The input of {self.name} could not be checked."
+
+    def is_answered(self, tool_input: JsonObject) -> bool:
+        """What `answered` says; without one, or when it fails, nothing is answered."""
+        try:
+            return self.answered is not None and self.answered(tool_input)
+        except Exception as error:
+            log.error("the tool %s cannot tell whether it is answered", self.name, exc_info=error)
+            return False
 
     def _must_ask(self, tool_input: JsonObject) -> bool:
         if isinstance(self.ask, bool):

@@ -122,6 +122,29 @@ def verdicts() -> list[Row]:
     return rows
 
 
+async def bare_loop(calls: int) -> Row:
+    """The floor under row A: a plain loop with one awaited callback, no product at all."""
+
+    async def callback() -> bool:
+        return True
+
+    started = perf_counter()
+    for _ in range(calls):
+        await callback()
+    return {"n": calls, "ms_per_call": round((perf_counter() - started) * 1000 / calls, 4)}
+
+
+def yardstick() -> Row:
+    """How fast this machine is at this moment: a million additions in plain Python, the best of five, in ms."""
+    best = float("inf")
+    for _ in range(5):
+        started, total = perf_counter(), 0
+        for number in range(1_000_000):
+            total += number
+        best = min(best, perf_counter() - started)
+    return {"what": "1,000,000 additions", "ms": round(best * 1000, 1)}
+
+
 def row_a(calls: int) -> Row:
     """Row A in an event loop of its own."""
     return anyio.run(approved_calls, calls)

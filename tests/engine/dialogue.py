@@ -7,6 +7,7 @@ transcript too, and each call has one result.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from agent_sdk import (
     AgentOptions,
     Allow,
     AssistantMessage,
+    CanUseToolShadowedWarning,
     Deny,
     InMemoryStore,
     Message,
@@ -141,7 +143,9 @@ async def hold(
     model = turns if isinstance(turns, ScriptedModel) else ScriptedModel(turns)
     store = store or InMemoryStore()
     held = Held([], model, store)
-    settings = AgentOptions(model=model, session_store=store, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CanUseToolShadowedWarning)
+        settings = AgentOptions(model=model, session_store=store, **options)
     try:
         async with aclosing(query(prompt, options=settings, decisions=decisions)) as messages:
             async for message in messages:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agent_sdk import AgentOptions, InMemoryStore, SessionBusyError, query
+from agent_sdk import AgentOptions, InMemoryStore, ResultMessage, SessionBusyError, query
 from agent_sdk.testing import ScriptedModel
 from tests.engine.dialogue import Ran, hold, say_yes, use
 
@@ -111,3 +112,29 @@ async def test_two_runs_of_one_session_exclude_each_other() -> None:
         assert busy.error.owner
         go_on.set()
     assert len(ran.calls) == 1
+
+
+@pytest.mark.anyio
+async def test_whoever_hears_that_a_run_is_over_may_go_on() -> None:
+    """The session is given back before the result message comes."""
+    store = InMemoryStore()
+    async for message in query(
+        "go", options=AgentOptions(model=ScriptedModel(["hi"]), session_store=store, session_id="s")
+    ):
+        if isinstance(message, ResultMessage):
+            claim = await store.claim("s", "somebody else", timedelta(seconds=1))
+            await store.release(claim)
+            break
+
+
+@pytest.mark.anyio
+async def test_a_claim_that_cannot_be_given_back_does_not_hide_the_result(caplog: pytest.LogCaptureFixture) -> None:
+    """It ends with its lease; the application finds it in the log."""
+
+    class Broken(InMemoryStore):
+        async def release(self, claim: Any) -> None:
+            raise OSError("the disk is gone")
+
+    held = await hold(["hi"], store=Broken())
+    assert held.result.result == "hi"
+    assert "could not be given back" in caplog.text

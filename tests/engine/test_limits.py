@@ -78,6 +78,23 @@ async def test_a_used_up_budget_asks_nobody_and_runs_nothing(gate: str) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_budget_is_kept_under_whatever_name_the_reply_comes() -> None:
+    """A proxy may answer for another model: then the price of the one that was asked counts."""
+    usage = {"input_tokens": 1_000_000, "output_tokens": 0}
+
+    class Renamed(ScriptedModel):
+        async def stream(self, request: Any) -> Any:
+            async for event in super().stream(request):
+                if event["type"] == "message_start":
+                    event = {**event, "message": {**event["message"], "model": "proxy-1"}}
+                yield event
+
+    model = Renamed([{"content": [use("save", "a")], "usage": usage}], name="claude-sonnet-4-5")
+    held = await hold(model, tools=[Ran().tool("save")], max_budget_usd=1.0)
+    assert held.result.terminal_reason == "budget_exhausted"
+
+
+@pytest.mark.anyio
 async def test_the_time_that_people_take_is_not_the_runs_own() -> None:
     """A slow person is no reason to stop; a slow tool is, before the next request."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,7 +47,7 @@ TOOL_ACTS = ["ok", "raise", "slow", "blocks", "bad", "empty"]
 RULES = ["none", "allow", "ask", "deny"]
 pytestmark = pytest.mark.filterwarnings("ignore::agent_sdk.CanUseToolShadowedWarning")
 FEW = settings(
-    max_examples=30,
+    max_examples=60,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking runs whole dialogues: slow, and seldom clearer
@@ -236,7 +237,12 @@ def test_what_ran_is_what_was_judged(backend: str, plan: Plan, calls: int) -> No
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @FEW
-@given(plan=plans, calls=st.integers(1, 4), after=st.integers(0, 60), how=st.sampled_from(["scope", "break", "raise"]))
+@given(
+    plan=plans,
+    calls=st.integers(1, 4),
+    after=st.integers(0, 60),
+    how=st.sampled_from(["scope", "native", "break", "raise"]),
+)
 def test_a_run_that_is_broken_off_anywhere_stays_legal(
     backend: str, plan: Plan, calls: int, after: int, how: str
 ) -> None:
@@ -247,8 +253,10 @@ def test_a_run_that_is_broken_off_anywhere_stays_legal(
         options = plan.options(ran, script(calls), store)
         options = options.model_copy(update={"session_id": "s"})
         try:
-            if how == "scope":
-                await cancelled_after(after)(options)
+            if how == "native" and backend == "asyncio":
+                await cancelled_natively(options, after)
+            elif how in ("scope", "native"):
+                await cancelled_after(options, after)
             else:
                 await left_after(options, after % 6, how)
         except ZeroDivisionError:
@@ -265,23 +273,31 @@ def test_a_run_that_is_broken_off_anywhere_stays_legal(
     anyio.run(main, backend=backend)
 
 
-def cancelled_after(steps: int) -> Any:
-    """Runs the options' query, and cancels it after so many steps of the event loop."""
+async def consume(options: AgentOptions) -> None:
+    """Run to the end."""
+    async for _ in query("go", options=options):
+        pass
 
-    async def run(options: AgentOptions) -> None:
-        async with anyio.create_task_group() as group:
 
-            async def consume() -> None:
-                async for _ in query("go", options=options):
-                    pass
-                group.cancel_scope.cancel()
+async def cancelled_after(options: AgentOptions, steps: int) -> None:
+    """Run, and cancel the scope around it after so many steps of the event loop."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(consume, options)
+        for _ in range(steps):
+            await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
 
-            group.start_soon(consume)
-            for _ in range(steps):
-                await anyio.lowlevel.checkpoint()
-            group.cancel_scope.cancel()
 
-    return run
+async def cancelled_natively(options: AgentOptions, steps: int) -> None:
+    """Run in an asyncio task, and cancel that."""
+    task = asyncio.create_task(consume(options))
+    for _ in range(steps):
+        await anyio.lowlevel.checkpoint()
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.done()
+    if not task.cancelled():
+        task.result()
 
 
 async def left_after(options: AgentOptions, messages: int, how: str) -> None:

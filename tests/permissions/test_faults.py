@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from unittest.mock import MagicMock, Mock
 
@@ -11,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agent_sdk import Allow, Ask, Defer, Deny, HookMatcher, OptionsError, ToolResult
+from agent_sdk import Allow, Ask, Defer, Deny, HookMatcher, InMemoryStore, OptionsError, ToolResult
 from agent_sdk.testing import ScriptedModel
 from tests.engine.dialogue import Ran, hold, say_yes, use
 
@@ -301,3 +302,104 @@ async def test_a_deferral_that_no_store_can_keep_is_a_no() -> None:
     held = await hold(ScriptedModel([[use("save", "a", text="x")]]), tools=[ran.tool("save")], can_use_tool=says)
     assert held.words == {"a": INVALID}
     assert (await hold([[use("save", "b")]], tools=[ran.tool("save")], can_use_tool=say_yes)).words == {"b": "save ran"}
+
+
+async def any_answer(*_: Any) -> Allow:
+    """Edits the input, so that everything about it is looked at again."""
+    return Allow({"questions": [], "answers": {}})
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("part", ["prepare", "check", "accept", "answered"])
+async def test_a_tool_whose_own_checks_fail_does_not_run(part: str) -> None:
+    """The model reads one sentence, and the run goes on."""
+    ran = Ran()
+
+    def fails(*_: Any) -> Any:
+        raise KeyError("inside")
+
+    whole = {"prepare": dict, "accept": lambda current, update: dict(update), "answered": lambda tool_input: True}
+    base = ran.tool("save", **{**whole, **({} if part == "check" else {part: fails})})
+    tool = replace(base, check=fails) if part == "check" else base
+    options: dict[str, Any] = {"hooks": {"PreToolUse": [HookMatcher(hooks=[any_answer])]}} if part == "answered" else {}
+    held = await hold([[use("save", "a")]], tools=[replace(tool, ask=True)], can_use_tool=any_answer, **options)
+    assert held.result.terminal_reason == "completed"
+    if part != "answered":
+        assert ran.calls == []
+        assert held.results["a"].is_error
+        assert "inside" not in held.words["a"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("read_only", [False, True], ids=["in-order", "side-by-side"])
+@pytest.mark.parametrize("method", ["begin_call", "end_call"])
+async def test_a_store_that_fails_starts_nothing_more(method: str, read_only: bool) -> None:
+    """Its error reaches the caller as it is; what had started is told as unknown."""
+    ran = Ran()
+
+    class Broken(InMemoryStore):
+        async def begin_call(self, *args: Any, **options: Any) -> Any:
+            if method == "begin_call":
+                raise OSError("the disk is gone")
+            return await super().begin_call(*args, **options)
+
+        async def end_call(self, *args: Any) -> None:
+            raise OSError("the disk is gone")
+
+    calls = [use("save", "a"), use("save", "b")]
+    tools = [ran.tool("save", read_only=read_only)]
+    held = await hold([calls, "fine"], store=Broken(), tools=tools, allow=["save"], max_parallel_tools=1, fails=OSError)
+    assert len(ran.calls) <= (method == "end_call")
+    assert len(held.model.requests) == 1
+    again = await hold(held.model, "next", store=held.store, resume=held.session_id, tools=tools)
+    assert again.result.result == "fine"
+
+
+def test_words_are_copied_when_a_decision_is_made() -> None:
+    """What is done to the list afterwards is nobody's decision."""
+    words: list[Any] = [{"type": "text", "text": "as it was"}]
+    note, message = Allow(note=words).note, Deny(words).message
+    words[0]["text"] = object()
+    assert note == message == [{"type": "text", "text": "as it was"}]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("native", [True, False], ids=["task", "scope"])
+@pytest.mark.parametrize("place", ["callback", "hook", "tool"])
+async def test_a_yes_that_comes_after_the_run_was_cancelled_runs_nothing(
+    place: str, native: bool, anyio_backend: str
+) -> None:
+    """Whoever keeps the cancellation to itself does not keep the run alive: nothing starts any more."""
+    if native and anyio_backend == "trio":
+        pytest.skip("trio has no cancelled tasks")
+    import asyncio  # noqa: PLC0415
+
+    ran, inside = Ran(), anyio.Event()
+
+    async def keeps(*_: Any) -> Any:
+        inside.set()
+        try:
+            await anyio.sleep(20)
+        except BaseException:
+            return "done" if place == "tool" else Allow()
+
+    gates: dict[str, Any] = {"can_use_tool": keeps if place == "callback" else say_yes}
+    if place == "hook":
+        gates["hooks"] = {"PreToolUse": [HookMatcher(hooks=[keeps])]}
+    tools = [ran.tool("save", keeps if place == "tool" else None)]
+
+    async def run() -> None:
+        await hold([[use("save", "a"), use("save", "b")], "fine"], tools=tools, **gates)
+
+    if native:
+        task = asyncio.create_task(run())
+        await inside.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+    else:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await inside.wait()
+            group.cancel_scope.cancel()
+    assert len(ran.calls) == (place == "tool")
