@@ -126,8 +126,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 LATER: dict[str, Any] = {
-    "mcp_servers": {"x": {}}, "agents": {"x": object()}, "setting_sources": ["user"], "settings_dir": ".x",
-    "trust_project": True, "fork_session": True, "continue_conversation": True, "integrity_key": b"x",
+    "mcp_servers": {"x": {}}, "agents": {"x": object()},
+    "fork_session": True, "continue_conversation": True, "integrity_key": b"x",
     "max_calls_per_tool": {"Bash": 1}, "on_pending": ask, "on_reminder": ask, "on_expired": ask, "audit": "x",
     "redact": ask,
 }  # fmt: skip

@@ -256,7 +256,7 @@ async def test_a_late_answer_of_a_released_call_is_ignored(place: Place) -> None
 
 
 async def test_an_open_prompt_that_no_new_rule_covers_goes_on(place: Place) -> None:
-    """Rules that one answer adds leave the other open prompts alone: their answers count, with all that they ask for."""
+    """Rules that one answer adds leave other open prompts alone: their answers count, with all that they ask for."""
 
     async def person(name: str, given: Any, context: PermissionContext) -> Allow | Deny:
         if context.tool_use_id == "c0":
