@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 _SECONDS = 2.0
 _PAUSE = 0.005
+_MOMENT = 0.0005
 
 
 def _unused_number() -> int:
@@ -78,6 +79,7 @@ def end_all(leader: int, traces: Traces) -> bool:
     """
     with suppress(OSError):
         os.killpg(leader, signal.SIGKILL)
+        time.sleep(_MOMENT)  # to be dead at the first look
     until = time.monotonic() + _SECONDS
     ended: set[int] = set()
     while True:
