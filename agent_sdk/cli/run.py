@@ -80,12 +80,11 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
     somebody = (not arguments.json or is_terminal(sys.stdin, sys.stderr)) and not arguments.ask_nobody
     # What was not typed is left to the stored session, when one is resumed.
     stored = arguments.resume is not None or arguments.go_on
-    mode = {} if stored and arguments.mode == "default" else {"permission_mode": arguments.mode}
+    mode = {} if arguments.mode is None else {"permission_mode": arguments.mode}
     store = store_of(arguments, may_be_new=not stored)
     return AgentOptions(
         **({} if model is None else {"model": model}),
         can_use_tool=TerminalApprover(console=console, offer_defer=True) if somebody else None,
-        **({} if arguments.mode is None else {"permission_mode": arguments.mode}),
         setting_sources=arguments.setting_sources,
         trust_project=arguments.trust_project,
         session_store=store,

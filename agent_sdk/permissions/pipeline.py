@@ -163,8 +163,11 @@ class Pipeline:
         """An answer may have added rules: settle the waiting calls that they cover, and close their prompts."""
         for docket in waiting:
             if docket.version != self.policy.snapshot.version:
+                asked = docket.verdict
                 self._judge(docket)
-                if not _asks(docket):
+                if _asks(docket):
+                    docket.verdict = asked  # the open prompt goes on, and its answer is awaited for this verdict
+                else:
                     open_prompts[docket.call.id].cancel()
 
     async def _ask(self, docket: Docket, assistant_text: str) -> None:

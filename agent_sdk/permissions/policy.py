@@ -80,15 +80,10 @@ class PermissionPolicy:
             loaded = _before(read_extra(settings, cwd=where, home=view.home), loaded)
         for warning in loaded.warnings:
             log.warning("%s", warning)
-        mode = mode or loaded.default_mode or "default"
-        if mode == "bypassPermissions" and loaded.disable_bypass:
-            raise SettingsError(
-                "the mode bypassPermissions is disabled by disableBypassPermissionsMode in a settings file"
-            )
         additional = (*(os.fspath(folder) for folder in additional_directories), *loaded.additional_directories)
         place = Place(cwd=where, additional=additional, settings_dir=settings_dir, files=view)
         book = Rulebook([*rules, *loaded.rules])
-        return cls(Snapshot(rules=book, place=place, mode=mode, auto_allow_reads=auto_allow_reads))
+        return cls(Snapshot(rules=book, place=place, mode=_mode(mode, loaded), auto_allow_reads=auto_allow_reads))
 
     def evaluate(
         self, tool_name: str, tool_input: Mapping[str, Any], *, original_input: Mapping[str, Any] | None = None
@@ -118,6 +113,14 @@ class PermissionPolicy:
             raise OptionsError(f"tool_input: {error}", option="tool_input") from None
         reading = Reading(tool_name, effective, known_facts(tool_name), self.snapshot.place)
         return suggest(reading, self.snapshot.rules)
+
+
+def _mode(given: PermissionMode | None, loaded: LoadedSettings) -> PermissionMode:
+    """The mode in force. Raises SettingsError for one that a settings file disables."""
+    mode = given or loaded.default_mode or "default"
+    if mode == "bypassPermissions" and loaded.disable_bypass:
+        raise SettingsError("the mode bypassPermissions is disabled by disableBypassPermissionsMode in a settings file")
+    return mode
 
 
 def _before(extra: Content, loaded: LoadedSettings) -> LoadedSettings:

@@ -56,6 +56,18 @@ def test_rules_decide_without_a_person(tmp_path: Path) -> None:
     assert not (tmp_path / "two").exists()
 
 
+def test_a_remembered_answer_counts_in_the_next_run(tmp_path: Path) -> None:
+    """The choice "always" saves the rule: the same command needs no answer later in this run and in the next."""
+    turns = [bash("echo ran"), bash("echo ran")]
+    first = run(tmp_path, turns, typed="7\n")
+    assert first.stdout.count("Permission needed") == 1
+    assert json.loads((tmp_path / ".claude" / "settings.local.json").read_text()) == {
+        "permissions": {"allow": ["Bash(echo ran)"]}
+    }
+    assert run(tmp_path, turns).stdout.count("Permission needed") == 0
+    assert run(tmp_path, turns, "--setting-sources", "none").stdout.count("Permission needed") == 2
+
+
 def test_json_asks_nobody_without_a_terminal(tmp_path: Path) -> None:
     """One message a line, the result last; what needs a person is denied, and a yes on standard input is not read."""
     done = run(tmp_path, [bash("echo one")], "--json", typed="1\n")

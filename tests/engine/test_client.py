@@ -225,3 +225,16 @@ async def test_another_model_is_asked_from_the_next_run_on() -> None:
         await it.client.query("and now?")
         assert (await it.response()).result == "from the other"
         assert len(other.requests) == 1
+
+
+@pytest.mark.anyio
+async def test_what_the_block_raises_leaves_it_as_it_is() -> None:
+    """An application's own error is not wrapped in a group of exceptions."""
+
+    async def leave() -> None:
+        async with AgentClient(AgentOptions(model=ScriptedModel(["hello"]))) as client:
+            await client.query("go")
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        await leave()

@@ -255,6 +255,22 @@ async def test_a_late_answer_of_a_released_call_is_ignored(place: Place) -> None
     assert held.result.subtype == "success"
 
 
+async def test_an_open_prompt_that_no_new_rule_covers_goes_on(place: Place) -> None:
+    """Rules that one answer adds leave other open prompts alone: their answers count, with all that they ask for."""
+
+    async def person(name: str, given: Any, context: PermissionContext) -> Allow | Deny:
+        if context.tool_use_id == "c0":
+            return Allow(remember="session")
+        await anyio.sleep(0.05)
+        return Allow(remember="local") if context.tool_use_id == "c1" else Deny("Not that.")
+
+    calls = [use("Bash", f"c{n}", command=command) for n, command in enumerate(["make", "pwd", "ls"])]
+    held, ran = await play(place, [calls], person, max_parallel_prompts=None)
+    assert [given["command"] for _, given in ran.calls] == ["make", "pwd"]
+    assert held.words["c2"] == "Not that."
+    assert place.permissions("local") == {"allow": ["Bash(pwd)"]}
+
+
 async def test_a_sibling_that_an_ask_rule_holds_is_still_asked(place: Place) -> None:
     """A remembered rule releases only what no ask rule holds."""
     person = Person(Allow(updated_permissions=[add("Bash")]))

@@ -65,7 +65,7 @@ async def test_nothing_changed_is_cheap(project: Project) -> None:
     assert not await watched.watch.refresh()
     assert not watched.watch.stale()
     best = min(timeit.repeat(watched.watch.stale, number=2000, repeat=5)) / 2000
-    assert best < 30e-6, "it takes about 6 µs; the limit leaves room for a busy machine"
+    assert best < 150e-6, "it takes about 6 µs; the limit leaves room for a busy machine"
 
 
 async def test_a_file_rewritten_without_a_change_changes_nothing(project: Project) -> None:
