@@ -63,7 +63,7 @@ class Waiting:
     parked: bool = False
     otherwise: ToolResult | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
-    recheck: Callable[[], Verdict]
+    recheck: Callable[[JsonObject | None], Verdict]
 
 
 class WrongAnswer(Unfit):
