@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Self, TypeAlias
 
-from agent_sdk.render.cells import drawable
 from agent_sdk.render.text import visible
 from agent_sdk.terminal.asking import NUMBERS, WORDS, Act, Asking, Decision, Subject, edited, subject_of
 from agent_sdk.terminal.draw import trace_lines
@@ -20,6 +19,7 @@ from agent_sdk.terminal.rich_page import (
     Try,
     View,
     Want,
+    around_cursor,
     bar,
     field_rows,
     fitted,
@@ -27,6 +27,7 @@ from agent_sdk.terminal.rich_page import (
     news,
     span,
     window,
+    words,
 )
 from agent_sdk.terminal.rich_remember import Remember
 
@@ -144,13 +145,13 @@ class ApprovalPage:
         columns = max(columns, 20)
         right = news(self.asking.context.deadline, now, waiting)
         top = bar(f"Permission needed: {self.asking.card.title}", right, columns)
-        foot = self._foot(columns)
+        foot = self._foot(columns, rows)
         writing = field_rows(self.text, columns) if self.field is not None else 0
-        room = max(rows - 3 - len(foot) - writing, 2)
+        hint = words(_HINTS[self.step], columns, "dim")
+        room = max(rows - 2 - len(foot) - len(hint) - writing, 2)
         shown, start = window(self._body_lines(columns), self.scroll, room)
         question = line(self._question(), "title")
-        hint = line(_HINTS[self.step], "dim")
-        above, below = [top, *shown, question], [*foot, hint]
+        above, below = [top, *shown, question], [*foot, *hint]
         return View(_all_fitted(above, columns), _all_fitted(below, columns), scroll=start, rows=room)
 
     def _question(self) -> str:
@@ -175,10 +176,12 @@ class ApprovalPage:
     def _rules(self, columns: int) -> list[Line]:
         return [line("  What could be remembered:", "bold"), *rule_lines(self.asking.card, columns)]
 
-    def _foot(self, columns: int) -> list[Line]:
-        problem = [line(f"  {drawable(visible(self.problem, keep_newlines=False))}", "error")] if self.problem else []
+    def _foot(self, columns: int, rows: int) -> list[Line]:
+        problem = words(visible(self.problem, keep_newlines=False), columns, "error") if self.problem else []
         if self.step == "remember" and self.remember is not None:
-            return [*self.remember.lines(columns), *problem]
+            lines = self.remember.lines(columns)
+            room = max(rows - 8, 3)
+            return [*window(lines, around_cursor(lines, room), room)[0], *self.remember.place_lines(columns), *problem]
         if self.step != "menu":
             return problem
         return [*(_row(act, place == self.cursor) for place, act in enumerate(self.acts)), *problem]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol, Self, TypeAlias
 
-from agent_sdk.render.cells import chopped, cut, drawable, width
+from agent_sdk.render.cells import chopped, cut, drawable, width, wrapped
 from agent_sdk.render.text import visible
 from agent_sdk.terminal.asking import Asking, Decision
 from agent_sdk.values import JsonObject
@@ -112,6 +112,11 @@ def line(text: str, style: Style = "") -> Line:
     return (span(text, style),)
 
 
+def words(text: str, columns: int, style: Style = "") -> list[Line]:
+    """Words in as many lines as they need."""
+    return [line(content, style) for content in wrapped(drawable(text), columns)]
+
+
 def fitted(content: Line, columns: int) -> Line:
     """The line, cut at `columns` columns."""
     left: list[Span] = []
@@ -168,3 +173,9 @@ def window(lines: Sequence[Line], start: int, rows: int) -> tuple[list[Line], in
     more = f"  lines {start + 1:,}-{end:,} of {len(lines):,}"
     tail = f"{more} · PgDn shows more" if end < len(lines) else f"{more} · the end"
     return [*lines[start:end], line(tail, "notice" if end < len(lines) else "dim")], start
+
+
+def around_cursor(lines: Sequence[Line], room: int) -> int:
+    """The first line to show so that the row under the cursor is seen."""
+    here = next((place for place, content in enumerate(lines) if content and content[0][1].startswith("❯")), 0)
+    return max(0, here - max(room - 4, 0))

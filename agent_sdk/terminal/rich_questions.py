@@ -20,7 +20,22 @@ from agent_sdk.terminal.asking import Asking, Decision
 from agent_sdk.terminal.draw import who_lines
 from agent_sdk.terminal.questions import answered, declined
 from agent_sdk.terminal.rich_card import box
-from agent_sdk.terminal.rich_page import Field, Key, Line, View, Want, bar, field_rows, fitted, line, news, span
+from agent_sdk.terminal.rich_page import (
+    Field,
+    Key,
+    Line,
+    View,
+    Want,
+    around_cursor,
+    bar,
+    field_rows,
+    fitted,
+    line,
+    news,
+    span,
+    window,
+    words,
+)
 
 Writing: TypeAlias = Literal["words", "note"]
 
@@ -37,6 +52,8 @@ class QuestionPage:
     the submit page handing in is row 0, and behind it come the questions.
 
     `writing` is the text field that has the keys. `declining`: Esc was pressed once, and once more declines the card.
+    What does not fit is scrolled: to the line `scroll`, or where that is `None` to the row under the cursor. The last
+    view began at `start` and had `shown_rows`.
     """
 
     asking: Asking
@@ -48,6 +65,9 @@ class QuestionPage:
     opened: int = 0
     problem: str = ""
     declining: bool = False
+    scroll: int | None = 0
+    start: int = 0
+    shown_rows: int = 10
     want: Want | None = None
     outcome: Decision | None = None
 
@@ -77,8 +97,12 @@ class QuestionPage:
             return self._decline() if self.declining else replace(self, declining=True)
         page = replace(self, declining=False, problem="")
         match key:
+            case "pageup" | "pagedown":
+                step = max(self.shown_rows - 2, 1)
+                return replace(page, scroll=max(0, self.start + (step if key == "pagedown" else -step)))
             case "up" | "down":
-                return replace(page, cursor=(self.cursor + (1 if key == "down" else -1)) % self.rows)
+                row = (self.cursor + (1 if key == "down" else -1)) % self.rows
+                return replace(page, cursor=row, scroll=None, form=self.form.leave_text())
             case "left" | "s-tab":
                 return page._moved(self.form.previous())
             case "right" | "tab":
@@ -94,8 +118,9 @@ class QuestionPage:
         return replace(self, text=text, form=form, problem="")
 
     def scrolled(self, start: int, rows: int) -> Self:
-        """Nothing is scrolled here."""
-        return self
+        """With the place where the page really is."""
+        here = (self.start, self.shown_rows)
+        return self if here == (start, rows) else replace(self, start=start, shown_rows=rows)
 
     def tried(self, came: Asking | str) -> Self:
         """Nothing is tried here."""
@@ -109,6 +134,8 @@ class QuestionPage:
         question = self.form.current
         assert question is not None, "the submit page is handled elsewhere"
         match key:
+            case "enter" | "s" | "S" if self.form.confirming:
+                return self._moved(self.form.submit())
             case " ":
                 return self._toggle(self.cursor)
             case "enter":
@@ -184,7 +211,7 @@ class QuestionPage:
         if question is None:
             return replace(self, cursor=0)
         chosen = [row for row in range(len(question.options) + 1) if self.form.is_chosen(row)]
-        page = replace(self, cursor=chosen[0] if chosen else 0)
+        page = replace(self, cursor=chosen[0] if chosen else 0, scroll=0)
         return page._open("words", self.form.entry.text) if not question.options else page
 
     def _decline(self) -> Self:
@@ -196,15 +223,16 @@ class QuestionPage:
         above = [bar(self.asking.card.title, news(self.asking.context.deadline, now, waiting), columns)]
         above += [line(text, "dim") for text in who_lines(replace(self.asking.context, deadline=None))]
         above += [self._tabs()] if self.form.has_submit_page else []
-        below = [line(f"  {drawable(visible(self.problem, keep_newlines=False))}", "error")] if self.problem else []
-        below += [line(self._hint(), "notice" if self.declining or self.form.confirming else "dim")]
+        below = words(visible(self.problem, keep_newlines=False), columns, "error") if self.problem else []
+        below += words(self._hint(), columns, "notice" if self.declining or self.form.confirming else "dim")
         writing = 0 if self.field is None else field_rows(self.text, columns)
-        room = max(rows - len(above) - len(below) - writing, 3)
-        above += self._submit_lines(columns) if self.form.current is None else self._question_lines(columns, room)
-        above = above[: max(rows - len(below) - writing, 3)]
-        content = tuple(fitted(text, columns) for text in above)
-        tail = tuple(fitted(text, columns) for text in below)
-        return View((*content, *tail)) if self.field is None else View(content, tail)
+        label = self._field_label()
+        room = max(rows - len(above) - len(label) - len(below) - writing, 3)
+        lines = self._submit_lines() if self.form.current is None else self._question_lines(columns, room)
+        start = around_cursor(lines, room) if self.scroll is None else self.scroll
+        middle, start = window(lines, start, room)
+        content = tuple(fitted(text, columns) for text in (*above, *middle, *label))
+        return View(content, tuple(fitted(text, columns) for text in below), scroll=start, rows=room)
 
     def _tabs(self) -> Line:
         spans = []
@@ -219,7 +247,7 @@ class QuestionPage:
         shown = self.shown[self.form.index]
         lines = [line(text, "title") for text in wrapped(drawable(shown.question), columns)]
         if not shown.options:
-            return [*lines, *self._note_lines(), *self._field_label(shown)]
+            return [*lines, *self._note_lines()]
         preview = self._preview(shown)
         has_previews = any(option.preview for option in shown.options) and not shown.multi_select
         if has_previews and columns >= WIDE:
@@ -231,7 +259,7 @@ class QuestionPage:
             lines += self._rows(shown, columns)
             if has_previews:
                 lines += box("preview", preview, columns, max(min(room - len(lines) - 1, 12), 3))
-        return [*lines, *self._note_lines(), *self._field_label(shown)]
+        return [*lines, *self._note_lines()]
 
     def _preview(self, shown: ShownQuestion) -> list[str]:
         option = shown.options[self.cursor] if self.cursor < len(shown.options) else None
@@ -260,14 +288,15 @@ class QuestionPage:
         note = self.form.entry.note
         return [line(f"  Your note: {visible(note, keep_newlines=False)}", "dim")] if note else []
 
-    def _field_label(self, shown: ShownQuestion) -> list[Line]:
+    def _field_label(self) -> list[Line]:
         if self.writing is None:
             return []
+        shown = self.shown[self.form.index]
         if self.writing == "note":
             return [line("A note beside the answer:", "bold")]
         return [line(f"{shown.hint[:1].upper()}{shown.hint[1:]}:" if shown.hint else "In your own words:", "bold")]
 
-    def _submit_lines(self, columns: int) -> list[Line]:
+    def _submit_lines(self) -> list[Line]:
         lines = [line("Your answers", "title")]
         lines.append(line(f"{'❯' if self.cursor == 0 else ' '} Hand them in", "cursor" if self.cursor == 0 else "bold"))
         for place, (question, entry) in enumerate(zip(self.shown, self.form.entries, strict=True), 1):

@@ -10,7 +10,7 @@ from agent_sdk.decisions import PermissionUpdate
 from agent_sdk.render.cells import drawable, wrapped
 from agent_sdk.render.rules import PLACES, place_in_words, suggestion_lines
 from agent_sdk.render.text import visible
-from agent_sdk.terminal.rich_page import Key, Line, line, span
+from agent_sdk.terminal.rich_page import Key, Line, line, span, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Remember:
         return replace(self, taken=frozenset(others | {row}))
 
     def lines(self, columns: int) -> list[Line]:
-        """The rows, what the row under the cursor would cover, and the place."""
+        """The rows: rule and what it would cover, below the part of the call that they are for."""
         lines: list[Line] = []
         covers = None
         for row, update in enumerate(self.suggestions):
@@ -74,5 +74,9 @@ class Remember:
                 first, *rest = wrapped(drawable(f"{box} {row + 1}. {text}"), columns - 2)
                 lines.append((span(f"{'❯' if here else ' '} {first}", "cursor" if here else ""),))
                 lines += [line("      " + more) for more in rest]
+        return lines
+
+    def place_lines(self, columns: int) -> list[Line]:
+        """Where it is kept: all of it, or the row under the cursor."""
         kept = place_in_words(self.place or self.suggestions[self.cursor].destination)
-        return [*lines, line(f"  Kept for {kept}", "bold")]
+        return words(f"Kept for {kept}", columns, "bold")
