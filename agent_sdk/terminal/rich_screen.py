@@ -14,6 +14,7 @@ from typing import TextIO
 
 import anyio
 from anyio import to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 from prompt_toolkit.application import Application, create_app_session, run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Size
@@ -86,6 +87,7 @@ async def run_page(console: Console, page: Page) -> Decision | Gone:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(screen.run, limiter=anyio.CapacityLimiter(1))
             tasks.cancel_scope.cancel()
+    await checkpoint_if_cancelled()
     if screen.error is not None:
         raise screen.error
     return screen.outcome

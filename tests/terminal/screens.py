@@ -78,9 +78,10 @@ class Terminal:
     @property
     def decision(self) -> str:
         """What the program printed behind `DECISION`, whatever line breaks the terminal made. Waits for it."""
-        self.sees("DECISION ")
-        self.read(0.2)
-        found = re.findall(r"DECISION (.*?)\r?\n", self.raw, re.DOTALL)
+        end = time.monotonic() + 15
+        while not (found := re.findall(r"DECISION (.*?)\r?\n", self.raw, re.DOTALL)):
+            assert time.monotonic() < end, f"there is no decision:\n{self.text}"
+            self.read(0.05)
         return str(found[-1])
 
     def is_restored(self) -> bool:
