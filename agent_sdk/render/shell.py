@@ -9,6 +9,7 @@ LONGEST = 5_000
 MOST_STEPS = 30
 
 _TOO_MUCH = re.compile(r"`|\$[('{]|<<|[()]|\\\n|(?:^|[\s;&|])(?:[{}!]|\[\[|#)")
+_KEPT = re.compile(r"""\\[^\n]|'[^']*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _KEYWORDS = re.compile(r"(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|function|select|time|coproc)\b")
 _TOKEN = re.compile(
     r"""(?P<operator>&&|\|\||\|&|;|\||&(?![>&])|\n)"""
@@ -31,7 +32,7 @@ def take_apart(command: str) -> Apart | None:
     """The commands of a plain line, in order; `None` for anything with substitutions, loops, groups or here-documents,
     and for what is very long. For display: what a rule covers is decided elsewhere.
     """
-    if len(command) > LONGEST or _TOO_MUCH.search(_without_quotes(command)):
+    if len(command) > LONGEST or "$'" in command or _TOO_MUCH.search(_without_quotes(command)):
         return None
     apart = Apart()
     start = place = 0
@@ -58,8 +59,16 @@ def take_apart(command: str) -> Apart | None:
 
 
 def _without_quotes(command: str) -> str:
-    """The line with everything blanked that single quotes and backslashes keep from the shell."""
-    return re.sub(r"\\[^\n]|'[^']*'", lambda found: "_" * len(found[0]), command)
+    """The line with everything blanked that quotes and backslashes keep from the shell. What double quotes do not keep
+    from it stands there as a backtick.
+    """
+    return _KEPT.sub(_blanked, command)
+
+
+def _blanked(found: re.Match[str]) -> str:
+    text = found[0]
+    open_to_shell = text.startswith('"') and ("`" in text or "$(" in text or "${" in text)
+    return "`" if open_to_shell else "_" * len(text)
 
 
 def _note(apart: Apart, redirect: str, target: str) -> None:
