@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from agent_sdk.callables import shown_as
 from agent_sdk.calls import ToolCall
 from agent_sdk.decisions import Allow, Deny
 from agent_sdk.errors import DeferralError
@@ -25,6 +26,8 @@ async def check_decisions(
     Raises DeferralError, naming the id, for a wrong type, an id that is not pending, an input that does not fit, or
     answers under a wrong key; nothing is stored then.
     """
+    if not isinstance(decisions, Mapping):
+        raise DeferralError(f"decisions maps ids of calls to Allow or Deny, got {shown_as(decisions)}")
     now = await session.ledger.now()
     fitting: list[tuple[PendingApproval, Allow | Deny]] = []
     for name, decision in decisions.items():
@@ -69,9 +72,9 @@ def _pending(session_id: str, stored: OpenTurn, name: str) -> PendingApproval:
 
 
 def _check_one(session: Session, parked: PendingApproval, decision: object) -> None:
-    if not isinstance(decision, Allow | Deny):
+    if type(decision) not in (Allow, Deny):
         raise DeferralError(
-            f"decisions[{parked.tool_use_id!r}] is an Allow or a Deny, got {decision!r:.80}",
+            f"decisions[{parked.tool_use_id!r}] is an Allow or a Deny, got {shown_as(decision)}",
             session_id=session.id,
             tool_use_id=parked.tool_use_id,
         )

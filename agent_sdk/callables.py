@@ -37,6 +37,14 @@ def name_of(value: object) -> str:
     return type(value).__qualname__
 
 
+def shown_as(value: object) -> str:
+    """What an application handed back, for logs and traces, short. Never raises: its `repr` is not ours to trust."""
+    try:
+        return f"{value!r:.200}"
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+
+
 def _is_async(value: Callable[..., object]) -> bool:
     while isinstance(value, functools.partial):
         value = value.func

@@ -191,7 +191,7 @@ class AgentClient:
         try:
             while True:
                 await self._run_once(prompt, decisions)
-                prompt, decisions = self._conversation.session.take_arrivals(prompts=True), None
+                prompt, decisions = self._conversation.session.take_prompts(), None
                 if not prompt:
                     return
                 self._conversation.session.interrupt = Interrupt(armed=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio
 
@@ -13,9 +14,9 @@ from agent_sdk.models.reply import Reply
 from agent_sdk.parking import pending_approval, settled_call
 from agent_sdk.permissions import messages
 from agent_sdk.results import results_content, value_of
-from agent_sdk.session import Session, permission_entry
+from agent_sdk.session import Session, permission_entry, target_state
 from agent_sdk.turn import Turn
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import Json, JsonObject, copied_object
 
 log = logging.getLogger("agent_sdk")
 
@@ -42,7 +43,7 @@ async def store_reply(session: Session, reply: Reply, turn: Turn) -> AssistantMe
         session.history.add_assistant(reply.content)
     await session.write([stored])
     return AssistantMessage(
-        content=[content_block(block) for block in reply.content],
+        content=[content_block(copied_object(block)) for block in reply.content],  # a consumer may change its own copy
         model=reply.model,
         usage=reply.usage,
         message_id=reply.message_id,
@@ -68,7 +69,7 @@ async def _answer(session: Session, turn: Turn, content: Sequence[JsonObject], v
     stored = entry("user", message={"role": "user", "content": content}, tool_use_result=value)
     await session.write([*_permission_entries(turn), stored], closes=turn.message_uuid)
     return UserMessage(
-        content=[content_block(block) for block in content],
+        content=[content_block(copied_object(block)) for block in content],
         uuid=str(stored["uuid"]),
         tool_use_result=value,
     )
@@ -79,12 +80,17 @@ async def park_turn(session: Session, turn: Turn) -> None:
     deferral = session.ledger.deferral
     assert deferral is not None, "calls are deferred only where the store can park them"
     now = await deferral.now()
+    for docket in turn.deferred:
+        if docket.verdict is not None and docket.verdict.state is None and docket.call.id not in turn.parked_before:
+            docket.verdict = replace(docket.verdict, state=await target_state(docket.tool, docket.verdict.call))
     pending = [pending_approval(docket, now, turn.parked_before.get(docket.call.id)) for docket in turn.deferred]
     settled = [
         settled_call(docket, docket.verdict, turn.results.get(call_id) if call_id not in turn.started else None)
         for call_id, docket in turn.dockets.items()
         if docket.verdict is not None and docket.verdict.behavior != "defer"
     ]
+    fresh = {call.key.tool_use_id for call in settled}
+    settled += [known for call_id, known in turn.settled_before.items() if call_id not in fresh]
     await session.ledger.park(_permission_entries(turn), settled, pending)
     turn.parked = True
 

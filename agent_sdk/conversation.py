@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import cache
 from uuid import uuid4
 
@@ -15,11 +16,13 @@ from agent_sdk.config import MODES
 from agent_sdk.decisions import Allow, Deny
 from agent_sdk.endings import Ended, result_message
 from agent_sdk.errors import DeferralError, ModelError, OptionsError, SessionError, SessionNotFoundError
+from agent_sdk.history import text_of
 from agent_sdk.loading import Loaded, read_entries, restore, settle_settings
 from agent_sdk.loop import Progress, run
 from agent_sdk.messages import Message, SystemMessage
 from agent_sdk.models.anthropic import AnthropicModel
 from agent_sdk.models.base import Model
+from agent_sdk.models.prices import price_of
 from agent_sdk.options import AgentOptions
 from agent_sdk.prompts import admit_prompt
 from agent_sdk.resume import reenter
@@ -63,6 +66,7 @@ class Conversation:
         self.session = Session(options, store, options.resume or options.session_id or str(uuid4()))
         self.error: ModelError | None = None
         self._started = False
+        self._running = False
         self._stale = True
         self._loaded: Loaded | None = None
 
@@ -74,6 +78,7 @@ class Conversation:
         session.new_run()
         self.error = None
         foreign = await session.ledger.open()
+        self._running = True
         try:
             await self._load(anew=foreign or self._stale or prompt is None)
             self._stale = True  # until this run has ended in good order
@@ -85,15 +90,23 @@ class Conversation:
             async with aclosing(run(session, progress)) as messages:
                 async for message in messages:
                     yield message
-            settle_settings(session)
             ended = progress.ended
             assert ended is not None, "the loop ends only when the run has ended"
             self.error = ended.error
             self._stale = bool(ended.deferred)
-            yield result_message(session, ended)
         finally:
+            settle_settings(session)
+            self._running = False
+            await self._give_back()
+        yield result_message(session, ended)
+
+    async def _give_back(self) -> None:
+        """Give the claim back, before anybody hears that the run is over. If that fails, its lease ends it."""
+        try:
             with anyio.move_on_after(2, shield=True):
-                await session.ledger.close()
+                await self.session.ledger.close()
+        except Exception as error:
+            log.error("the claim on session %s could not be given back", self.session.id, exc_info=error)
 
     def _init_message(self) -> SystemMessage:
         session = self.session
@@ -145,7 +158,7 @@ class Conversation:
                 return
             progress.turn = turn
             if admitted is not None:
-                session.arrivals.insert(0, Arrival(admitted, is_prompt=True))
+                session.arrivals.insert(0, Arrival(admitted, is_prompt=True, admitted=True))
             return
         if decisions:
             raise DeferralError(f"nothing is pending in session {session.id}", session_id=session.id)
@@ -161,17 +174,31 @@ class Conversation:
                 if known == "bypassPermissions" and self.options.permission_mode != "bypassPermissions":
                     raise OptionsError("bypassPermissions can be chosen only when the session starts", option="mode")
                 self.session.policy.set_mode(known)
+                self.session.mode_given = True
                 return
         raise OptionsError(f"the mode is one of {', '.join(MODES)}, got {mode!r}", option="mode")
 
     def set_model(self, model: str | Model) -> None:
-        """Use another model. Raises OptionsError for anything but a name or a Model."""
+        """Use another model from the next run on.
+
+        Raises OptionsError for anything but a name or a Model, and for one without a price where a budget is kept.
+        """
         if not isinstance(model, str | Model):
             raise OptionsError(f"model is a name or a Model, got {model!r:.80}", option="model")
-        self.session.settings.model = AnthropicModel(model, self.options.anthropic) if isinstance(model, str) else model
+        name = model if isinstance(model, str) else model.name
+        if self.options.max_budget_usd is not None and price_of(name) is None:
+            raise OptionsError(
+                f"max_budget_usd cannot be kept: no price is known for the model {name!r}", option="model"
+            )
+        session = self.session
+        new = AnthropicModel(model, self.options.anthropic) if isinstance(model, str) else model
+        if self._running:
+            session.settings_after = replace(session.settings_after or session.settings, model=new)
+        else:
+            session.settings.model = new
 
 
 def _open_turn(session: Session, loaded: Loaded) -> Turn:
     calls = [block for block in loaded.open_content if block.get("type") == "tool_use"]
     assert loaded.open_uuid is not None, "callers ask for it first"
-    return Turn(session, loaded.open_uuid, calls)
+    return Turn(session, loaded.open_uuid, calls, text=text_of(loaded.open_content))

@@ -1,4 +1,4 @@
-"""Decisions and how they came about. One class per variant: an illegal decision has no way to exist.
+"""Decisions and how they came about. One class per variant, none to be subclassed: no illegal decision can exist.
 
 async def can_use_tool(tool_name, tool_input, context):
     if tool_name == "Bash" and "--force" in tool_input["command"]:
@@ -11,26 +11,36 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, final
 
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import RememberScope, not_available_yet
 from agent_sdk.errors import OptionsError
-from agent_sdk.values import copied_object
+from agent_sdk.values import copied_object, is_json
 
 Behavior: TypeAlias = Literal["allow", "ask", "deny", "defer"]
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
 
 
-def _check_words(words: object, where: str) -> None:
-    """Text, or text and image blocks. Raises OptionsError naming the place."""
+def _own_words(words: Words, where: str) -> Words:
+    """A copy of text, or of text and image blocks. Raises OptionsError naming the place."""
     if isinstance(words, str):
-        return
+        return words
     blocks = words if isinstance(words, list | tuple) else ()
-    if not blocks or not all(isinstance(block, Mapping) and block.get("type") in ("text", "image") for block in blocks):
+    if not blocks or not all(is_text_or_image(block) for block in blocks):
         raise OptionsError(f"{where} is a str or a list of text and image blocks, got {words!r}", option=where)
+    return [copied_object(block) for block in blocks]
 
 
+def is_text_or_image(block: object) -> bool:
+    """Whether a block is `{"type": "text", "text": str}` or `{"type": "image", "source": {…}}`, and JSON throughout."""
+    match block:
+        case {"type": "text", "text": str()} | {"type": "image", "source": Mapping()}:
+            return is_json(block)
+    return False
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Allow:
     """Yes, this call may run.
@@ -56,7 +66,7 @@ class Allow:
             except TypeError as error:
                 raise OptionsError(f"Allow(updated_input=...): {error}", option="updated_input") from None
         if self.note is not None:
-            _check_words(self.note, "Allow(note=...)")
+            object.__setattr__(self, "note", _own_words(self.note, "Allow(note=...)"))
         if self.by is not None and not isinstance(self.by, str):
             raise OptionsError(f"Allow(by=...) is a str, got {self.by!r}", option="by")
         if self.remember is not None:
@@ -65,6 +75,7 @@ class Allow:
             raise not_available_yet("Allow(updated_permissions=...)")
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Deny:
     """No. `message` is what the model reads, word for word: say what to do instead and the run goes on with that.
@@ -80,13 +91,14 @@ class Deny:
     by: str | None = None
 
     def __post_init__(self) -> None:
-        _check_words(self.message, "Deny(message=...)")
+        object.__setattr__(self, "message", _own_words(self.message, "Deny(message=...)"))
         if not isinstance(self.interrupt, bool):
             raise OptionsError(f"Deny(interrupt=...) is True or False, got {self.interrupt!r}", option="interrupt")
         if self.by is not None and not isinstance(self.by, str):
             raise OptionsError(f"Deny(by=...) is a str, got {self.by!r}", option="by")
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Defer:
     """Not now: the run ends, the call is parked, and whoever resumes the session brings the answer.
@@ -117,6 +129,7 @@ class Defer:
         return span if span is None or isinstance(span, timedelta) else timedelta(seconds=span)
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A person must speak. For hooks only: from a callback, which is that person, it is an unknown value."""

@@ -9,6 +9,7 @@ from uuid import uuid4
 from agent_sdk.errors import ModelError
 from agent_sdk.messages import DeferredToolUse, ResultMessage
 from agent_sdk.session import Session
+from agent_sdk.values import copied_object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +115,7 @@ def result_message(session: Session, ended: Ended) -> ResultMessage:
         result=ended.text,
         usage=dict(spent.usage),
         total_cost_usd=spent.usd,
-        permission_denials=tuple(session.denials),
+        permission_denials=tuple(copied_object(denied) for denied in session.denials),
         deferred_tool_use=ended.deferred[0] if ended.deferred else None,
         deferred_tool_uses=ended.deferred,
         errors=tuple(ended.errors),

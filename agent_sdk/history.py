@@ -7,11 +7,15 @@ thinking without a signature, thinking at the very end of a message, empty block
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 
 from agent_sdk.values import Json, JsonObject
 
 log = logging.getLogger("agent_sdk.history")
+
+USABLE_ID = re.compile(r"[A-Za-z0-9_-]+")
+"""What the service takes as the id of a call. A conversation with any other id is refused for ever."""
 
 _THINKING = ("thinking", "redacted_thinking")
 
@@ -22,6 +26,7 @@ class History:
     def __init__(self) -> None:
         self.messages: list[JsonObject] = []
         self.tool_use_ids: set[str] = set()
+        self.tool_names: set[str] = set()
         self.thinking_off = False
 
     def add_user(self, content: Sequence[JsonObject], *, results: bool = False) -> None:
@@ -35,6 +40,7 @@ class History:
     def add_assistant(self, content: Sequence[JsonObject]) -> None:
         """Add a message of the model, as it was received."""
         self.tool_use_ids.update(tool_use_ids(content))
+        self.tool_names.update(str(block.get("name")) for block in content if block.get("type") == "tool_use")
         kept = [block for block in content if not _is_empty(block)]
         if any(_is_unsigned(block) for block in kept):
             log.warning("a thinking block without a signature is not sent back; thinking is off until the turn ends")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -15,11 +16,15 @@ import anyio
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.errors import SessionBusyError
 from agent_sdk.sessions.lease import HEARTBEAT, LEASE, Held
-from agent_sdk.sessions.records import Begun, Entry, OpenTurn, PendingApproval, Run, SettledCall
+from agent_sdk.sessions.memory import InMemoryStore
+from agent_sdk.sessions.records import Begun, Claim, Entry, OpenTurn, PendingApproval, Run, SettledCall
 from agent_sdk.sessions.store import DeferralStore, Journal, SessionKey, SessionStore
 from agent_sdk.values import Json, JsonObject
 
 PROJECT_KEY = "agent_sdk"
+_OPEN: AbstractContextManager[None] = nullcontext()
+_PATIENCE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.002, 0.01, 0.05)
+"""A generator that is left by a plain `break` is closed by the event loop, a few steps later. Seconds between tries."""
 
 
 def session_key(session_id: str) -> SessionKey:
@@ -45,7 +50,12 @@ class Ledger:
         self.deferral = store if isinstance(store, DeferralStore) else None
         self.journal = store if isinstance(store, Journal) else None
         self.fence = 0
+        self._instant = isinstance(store, InMemoryStore)
         self._held: Held | None = None
+
+    def _whole(self) -> AbstractContextManager[object]:
+        """A block that is finished once it is begun. A store in memory does not wait for anything inside it."""
+        return _OPEN if self._instant else anyio.CancelScope(shield=True)
 
     @property
     def can_park(self) -> bool:
@@ -59,13 +69,25 @@ class Ledger:
         """
         if self.deferral is None or self._held is not None:
             return False
-        owner = f"{os.uname().nodename}:{os.getpid()}:{uuid4().hex[:8]}"
-        with anyio.CancelScope(shield=True):
-            claim = await self.deferral.claim(self.session_id, owner, LEASE)
+        claim = await self._claim(self.deferral)
         foreign = claim.fence != self.fence + 1
         self.fence = claim.fence
         self._held = HEARTBEAT.keep(self.deferral, claim)
         return foreign
+
+    async def _claim(self, deferral: DeferralStore) -> Claim:
+        """Claim the session, waiting a moment for a run of this process that its consumer has just left."""
+        here = f"{os.uname().nodename}:{os.getpid()}:"
+        pauses = iter(_PATIENCE)
+        while True:
+            try:
+                with self._whole():
+                    return await deferral.claim(self.session_id, here + uuid4().hex[:8], LEASE)
+            except SessionBusyError as busy:
+                pause = next(pauses, None)
+                if pause is None or not (busy.owner or "").startswith(here):
+                    raise
+                await anyio.sleep(pause)
 
     async def close(self) -> None:
         """Give the claim back."""
@@ -73,7 +95,7 @@ class Ledger:
             return
         held, self._held = self._held, None
         HEARTBEAT.drop(held)
-        with anyio.CancelScope(shield=True):
+        with self._whole():
             await self.deferral.release(held.claim)
 
     def check(self) -> Held:
@@ -99,7 +121,7 @@ class Ledger:
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Add entries; `closes` is the assistant message whose turn they close."""
-        with anyio.CancelScope(shield=True):
+        with self._whole():
             if self.deferral is None:
                 await self.store.append(self.key, entries)
             else:
@@ -110,26 +132,26 @@ class Ledger:
     ) -> None:
         """Store the verdicts and parked calls of a turn in one transaction."""
         assert self.deferral is not None, "callers ask can_park first"
-        with anyio.CancelScope(shield=True):
+        with self._whole():
             await self.deferral.park(self.check().claim, self.key, entries, settled, pending)
 
     async def begin(self, key: CallKey, effective: JsonObject, settled: Sequence[SettledCall] = ()) -> Begun:
         """Mark a call as started, durably, before it runs."""
         begun: Begun = Run()
         if self.journal is not None and self.deferral is not None:
-            with anyio.CancelScope(shield=True):
+            with self._whole():
                 begun = await self.journal.begin_call(self.check().claim, key, effective, settled=settled)
         return begun
 
     async def restart(self, key: CallKey) -> None:
         """Let an unknown call be begun once more."""
         assert self.journal is not None, "only a journal knows unknown calls"
-        with anyio.CancelScope(shield=True):
+        with self._whole():
             await self.journal.restart_call(self.check().claim, key)
 
     async def end(self, key: CallKey, result: ToolResult) -> None:
         """Store the result of a call. Accepted even when the claim was lost meanwhile."""
         if self.journal is None or self._held is None:
             return
-        with anyio.CancelScope(shield=True):
+        with self._whole():
             await self.journal.end_call(self._held.claim, key, result)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_sdk.config import MODES
-from agent_sdk.history import History, blocks_of, tool_use_ids
+from agent_sdk.history import USABLE_ID, History, blocks_of, tool_use_ids
 from agent_sdk.models.anthropic import AnthropicModel
 from agent_sdk.options import AgentOptions
 from agent_sdk.permissions import messages
@@ -47,9 +47,25 @@ def read_entries(entries: Sequence[JsonObject]) -> Loaded:
     return loaded
 
 
+def _usable(content: list[JsonObject], known: set[str]) -> list[JsonObject]:
+    """The blocks without calls whose id the service would refuse for ever: empty, ill-formed, or used before."""
+    kept: list[JsonObject] = []
+    seen = set(known)
+    for block in content:
+        if block.get("type") == "tool_use":
+            call_id = block.get("id")
+            if not isinstance(call_id, str) or not USABLE_ID.fullmatch(call_id) or call_id in seen:
+                log.warning("a stored call with the unusable id %r is not sent", call_id)
+                continue
+            seen.add(call_id)
+        kept.append(block)
+    return kept
+
+
 def _add(loaded: Loaded, stored: JsonObject, role: str, content: list[JsonObject]) -> None:
     if role == "assistant":
         _close_open(loaded)
+        content = _usable(content, loaded.history.tool_use_ids)
         loaded.history.add_assistant(content)
         loaded.unanswered = False
         if tool_use_ids(content):
@@ -89,7 +105,7 @@ def restore(session: Session, loaded: Loaded) -> None:
     session.stored_state = {key: value for key, value in state.items() if key not in ("type", "uuid", "timestamp")}
     given = options.model_fields_set
     mode = state.get("mode")
-    if "permission_mode" not in given and mode != "bypassPermissions":
+    if not session.mode_given and mode != "bypassPermissions":
         for known in MODES:
             if known == mode:
                 session.policy.set_mode(known)

@@ -155,6 +155,7 @@ async def _not_considered(session: Session, progress: Progress, turn: Turn) -> M
         progress.ended = endings.completed(turn.text, reason)
     elif not goes_on:
         progress.ended = endings.ended_by_reply(reason, turn.text, f"the reply ended with stop_reason {reason}")
+    turn.leave_out(text)
     return await close_turn(session, turn, text, goes_on=goes_on)
 
 

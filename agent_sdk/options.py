@@ -27,7 +27,7 @@ from agent_sdk.models.base import Model
 from agent_sdk.models.prices import price_of
 from agent_sdk.permissions.policy import rules_from_options
 from agent_sdk.rules.rule import Rule
-from agent_sdk.sessions.store import SessionStore
+from agent_sdk.sessions.store import DeferralStore, Journal, SessionStore
 from agent_sdk.tools.ask_user_question import ask_user_question_tool
 from agent_sdk.tools.base import Tool
 from agent_sdk.tools.builtin import BUILTIN_TOOLS
@@ -184,6 +184,7 @@ class AgentOptions(BaseModel):
             raise OptionsError("client is used only with a model's name; leave one of the two out", option="client")
         if self.session_store is not None and not isinstance(self.session_store, SessionStore):
             raise OptionsError(f"session_store is no SessionStore: {self.session_store!r:.80}", option="session_store")
+        self._check_parking()
         if self.resume is not None and self.session_id is not None and self.resume != self.session_id:
             raise OptionsError("resume and session_id name two different sessions; give one", option="resume")
         above_zero = ("max_turns", "max_tokens", "max_tool_calls", "max_seconds", "max_budget_usd", "approval_timeout")
@@ -196,6 +197,17 @@ class AgentOptions(BaseModel):
             raise OptionsError(
                 f"max_budget_usd cannot be kept: no price is known for the model {self._model_name()!r}",
                 option="max_budget_usd",
+            )
+
+    def _check_parking(self) -> None:
+        """Options that park calls need a store that can."""
+        asked, store = self.questions, self.session_store
+        defers = "defer" in (self.on_timeout, asked.on_timeout, asked.when_nobody)
+        if defers and store is not None and not (isinstance(store, DeferralStore) and isinstance(store, Journal)):
+            raise OptionsError(
+                f"session_store cannot park calls, and on_timeout or when_nobody says 'defer': {store!r:.80} keeps "
+                "transcripts only",
+                option="session_store",
             )
 
     def _model_name(self) -> str:

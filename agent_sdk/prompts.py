@@ -28,7 +28,11 @@ async def admit_prompt(session: Session, content: Sequence[JsonObject]) -> Ended
     def told(output: Json) -> dict[str, Json]:
         return {**session.scene().facts("UserPromptSubmit"), "prompt": prompt}
 
-    heard = await hear_event("UserPromptSubmit", matchers, told)
+    heard = EventHeard(faults=("it was interrupted",))
+    with session.interrupt.guard():
+        heard = await hear_event("UserPromptSubmit", matchers, told)
+    if session.interrupt.requested:
+        return endings.aborted("aborted_streaming")
     _tell(session, heard)
     if heard.faults:
         return endings.prompt_blocked(f"a UserPromptSubmit hook failed, the prompt was not sent: {heard.faults[0]}")
@@ -41,14 +45,14 @@ async def admit_arrivals(session: Session) -> None:
     """Take the prompts that came in during a turn past the hooks, before they follow its results."""
     arrivals, session.arrivals = session.arrivals, []
     for arrival in arrivals:
-        if not arrival.is_prompt:
+        if arrival.admitted or not arrival.is_prompt:
             session.arrivals.append(arrival)
             continue
         match await admit_prompt(session, arrival.content):
             case Ended() as blocked:
                 session.warn(f"a prompt was blocked by a hook and not sent: {blocked.text}")
             case admitted:
-                session.arrivals.append(Arrival(admitted, is_prompt=True))
+                session.arrivals.append(Arrival(admitted, is_prompt=True, admitted=True))
 
 
 async def ask_stop_hooks(session: Session, ended: Ended, stop_blocks: int) -> Ended | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -13,17 +12,16 @@ from uuid import uuid4
 import anyio
 
 from agent_sdk.errors import ModelError
-from agent_sdk.history import tool_use_ids
+from agent_sdk.history import USABLE_ID, tool_use_ids
 from agent_sdk.messages import Message, StreamEvent, SystemMessage
 from agent_sdk.models.base import StreamBroken
 from agent_sdk.models.reply import Reply, ReplyBuilder
 from agent_sdk.request import build_request
 from agent_sdk.session import Session
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import Json, JsonObject, copied_object
 
 log = logging.getLogger("agent_sdk.model")
 
-_ID = re.compile(r"[A-Za-z0-9_-]+")
 _UNUSABLE_MESSAGES = 2
 
 
@@ -42,7 +40,7 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
                 async for event in events:
                     builder.feed(event)
                     if session.options.include_partial_messages:
-                        yield StreamEvent(uuid=str(uuid4()), session_id=session.id, event=event)
+                        yield StreamEvent(uuid=str(uuid4()), session_id=session.id, event=copied_object(event))
             if session.interrupt.requested:
                 return
             reply = builder.finish()
@@ -60,7 +58,7 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
         finally:
             session.spent.api_seconds += monotonic() - started
         if not (bad := _bad_ids(reply.content)):
-            session.spent.add(reply.model or session.settings.model.name, reply)
+            session.spent.add(session.settings.model.name, reply)
             yield _with_fresh_ids(session, reply)
             return
         unusable += 1
@@ -107,7 +105,7 @@ def _retry_news(attempt: int, most: int, pause: float, error: str, status: int |
 def _bad_ids(content: Sequence[JsonObject]) -> list[str]:
     """Ids for which the service would refuse the conversation for ever: empty, ill-formed, or twice in one message."""
     ids = tool_use_ids(content)
-    return [repr(id_) for place, id_ in enumerate(ids) if not _ID.fullmatch(id_) or id_ in ids[:place]]
+    return [repr(id_) for place, id_ in enumerate(ids) if not USABLE_ID.fullmatch(id_) or id_ in ids[:place]]
 
 
 def _with_fresh_ids(session: Session, reply: Reply) -> Reply:

@@ -26,12 +26,18 @@ def build_request(session: Session) -> dict[str, Json]:
     if system:
         block: JsonObject = {"type": "text", "text": system}
         request["system"] = [_marked(block)] if caching else [block]
-    if settings.tools:
-        request["tools"] = _marked_last(settings.tools) if caching else list(settings.tools)
+    tools = settings.tools or [_absent(name) for name in sorted(history.tool_names)]
+    if tools:
+        request["tools"] = _marked_last(tools) if caching else list(tools)
     if settings.thinking is not None and not history.thinking_off:
         request["thinking"] = settings.thinking
     request["messages"] = _messages(history.messages) if caching else list(history.messages)
     return request
+
+
+def _absent(name: str) -> JsonObject:
+    """A tool that the history holds calls of, where none is offered any more: the service wants tools declared."""
+    return {"name": name, "description": "Not available any more.", "input_schema": {"type": "object"}}
 
 
 def _messages(messages: Sequence[JsonObject]) -> list[JsonObject]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agent_sdk.calls import ToolResult
-from agent_sdk.decisions import Words
-from agent_sdk.values import Json, JsonObject, copied_object
+from agent_sdk.decisions import Words, is_text_or_image
+from agent_sdk.values import Json, JsonObject, copied, copied_object, to_text
 
 NO_OUTPUT = "(no output)"
+_OTHER_BLOCKS = ("document", "search_result", "tool_reference")
 
 
 def with_note(result: ToolResult, note: Words | None) -> ToolResult:
@@ -22,6 +23,30 @@ def with_note(result: ToolResult, note: Words | None) -> ToolResult:
     return replace(result, content=[*_blocks(result), *added])
 
 
+def sendable_result(value: object) -> ToolResult | None:
+    """A copy of what a tool gave back, or `None` when it is no `ToolResult`, or one that nobody could store or send."""
+    if not isinstance(value, ToolResult):
+        return None
+    try:
+        content = value.content if isinstance(value.content, str) else _copied_blocks(value.content)
+        return ToolResult(content, is_error=bool(value.is_error), value=copied(value.value))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _copied_blocks(blocks: Iterable[object]) -> list[JsonObject]:
+    """Raises TypeError for anything but blocks that may stand in a result."""
+    if isinstance(blocks, Mapping):
+        raise TypeError("content is text, or a list of blocks")
+    return [copied_object(_may_stand(block)) for block in blocks]
+
+
+def _may_stand(block: object) -> JsonObject:
+    if isinstance(block, Mapping) and (is_text_or_image(block) or block.get("type") in _OTHER_BLOCKS):
+        return block
+    raise TypeError("a result holds text and image blocks")
+
+
 def output_of(result: ToolResult) -> Json:
     """The content as JSON."""
     return result.content if isinstance(result.content, str) else list(result.content)
@@ -31,9 +56,9 @@ def with_output(result: ToolResult, output: Json) -> ToolResult:
     """The result with other content: text or content blocks; anything else is shown as text."""
     if isinstance(output, str):
         return replace(result, content=output)
-    if isinstance(output, Sequence) and all(isinstance(block, Mapping) and "type" in block for block in output):
+    if isinstance(output, Sequence) and output and all(is_text_or_image(block) for block in output):
         return replace(result, content=[block for block in output if isinstance(block, Mapping)])
-    return replace(result, content=str(output))
+    return replace(result, content=to_text(output))
 
 
 def results_content(

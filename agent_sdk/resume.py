@@ -22,7 +22,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import fitted, refusal
 from agent_sdk.permissions.judge import deny_rules
 from agent_sdk.permissions.pipeline import Docket, case_of
-from agent_sdk.session import Session
+from agent_sdk.session import Session, target_of
 from agent_sdk.sessions.records import Answer, OpenTurn, PendingApproval, SettledCall
 from agent_sdk.tools.base import Tool
 from agent_sdk.turn import Turn
@@ -72,8 +72,12 @@ class _Reentry:
         }
         self.done = {key.tool_use_id: value for key, value in stored.done.items() if self._is_ours(key.message_uuid)}
         self.started = {key.tool_use_id for key in stored.started if self._is_ours(key.message_uuid)}
+        self.started_with = {
+            key.tool_use_id: value for key, value in stored.effective.items() if self._is_ours(key.message_uuid)
+        }
         self.to_judge: list[Docket] = []
         turn.parked_before = dict(self.pending)
+        turn.settled_before = {id_: settled for id_, settled in self.settled.items() if settled.result is not None}
 
     def _is_ours(self, message_uuid: str) -> bool:
         return message_uuid == self.turn.message_uuid
@@ -92,14 +96,15 @@ class _Reentry:
     async def place(self, call_id: str) -> None:
         """Give the call its result or verdict, or put it among those that are judged from the start."""
         docket, parked, settled = self.turn.dockets.get(call_id), self.pending.get(call_id), self.settled.get(call_id)
+        stored_input = self.started_with.get(call_id)
         if (result := self.done.get(call_id)) is not None:
             self.turn.results[call_id] = result
         elif settled is not None and settled.result is not None:
             self.turn.results[call_id] = settled.result
         elif docket is None:
             pass  # its tool is unknown or its input does not fit: it has its error result
-        elif call_id in self.started:
-            await self._unknown(docket, settled, parked)
+        elif call_id in self.started and not (parked is not None and parked.unknown and parked.answer is not None):
+            await self._unknown(docket, settled, parked, stored_input)
         elif parked is not None:
             await self._parked(docket, parked)
         elif settled is not None and settled.by_person:
@@ -157,7 +162,11 @@ class _Reentry:
                         call = call.rewritten(fitted(docket.tool, call, update))
                     except Unfit as unfit:
                         return self._refuse(docket, messages.bad_rewrite(str(unfit)))
+                    if target_of(docket.tool, call) != target_of(docket.tool, docket.call):
+                        docket.verdict = replace(docket.verdict, state=None)  # another file than was shown
                 docket.verdict = replace(docket.verdict, call=call, decision=allow, reason="the person said yes")
+        if self.turn.aborted:
+            return None  # a denial before this one has stopped the turn
         if (found := deny_rules(replace(case_of(docket, self.session.policy.snapshot), call=call))) is not None:
             log.warning("the deny rule %s covers the answered call %s: denied", found.rule, call.id)
             return self._refuse(docket, messages.RULE_DENIED)
@@ -176,16 +185,31 @@ class _Reentry:
         if not matchers:
             return Heard(call=call)
         scene = self.session.scene()
-        heard = await hear("PreToolUse", call, matchers, scene, lambda call, update: fitted(docket.tool, call, update))
+        heard = Heard(call=call)
+        with self.session.interrupt.guard():
+            heard = await hear(
+                "PreToolUse", call, matchers, scene, lambda call, update: fitted(docket.tool, call, update)
+            )
+        self.turn.aborted = self.turn.aborted or self.session.interrupt.requested
         self.session.arrive(*heard.contexts)
+        for notice in heard.notices:
+            self.session.tell("hook_message", message=notice)
         self.turn.stop = heard.stop if self.turn.stop is None else self.turn.stop
         if heard.rewritten_by:
             self.session.warn(f"hook {heard.rewritten_by} changed the input of an answered call: ignored, {call.id}")
         return heard
 
-    async def _unknown(self, docket: Docket, settled: SettledCall | None, parked: PendingApproval | None) -> None:
+    async def _unknown(
+        self,
+        docket: Docket,
+        settled: SettledCall | None,
+        parked: PendingApproval | None,
+        started_with: JsonObject | None,
+    ) -> None:
         """It was started and has no result: it never runs again by itself, unless its tool says that it may."""
         docket.unknown = True
+        if started_with is not None and not docket.tool.idempotent:
+            docket.call = docket.call.rewritten(started_with)
         docket.parked = parked is not None
         if docket.tool.idempotent and not self.superseded:
             answer = parked.answer if parked is not None else None
@@ -210,6 +234,7 @@ class _Reentry:
         asked = Verdict(behavior="ask", call=docket.call, decision=Ask(reason), by="unknown", reason=reason)
         with self.session.interrupt.guard():
             await self.session.pipeline.ask_again(docket, asked)
+        self.turn.note_asked(docket)
         if docket.verdict is not None and docket.verdict.behavior == "allow":
             await self.session.ledger.restart(docket.call.key)
 

@@ -28,6 +28,7 @@ from agent_sdk.permissions.pipeline import Pipeline
 from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
 from agent_sdk.rules.files import OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
+from agent_sdk.rules.spelling import absolute
 from agent_sdk.sessions.codec import considered_to_json
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
@@ -54,11 +55,12 @@ class Spent:
         return monotonic() - self.started - self.waited
 
     def add(self, model: str, reply: Reply) -> None:
-        """Count a reply."""
+        """Count a reply, at the price of the model that it names, or else of the one that was asked."""
         for name, value in reply.usage.items():
             if isinstance(value, int):
                 self.usage[name] = self.usage.get(name, 0) + value
-        price = cost(model, reply.usage)
+        price = cost(reply.model, reply.usage)
+        price = cost(model, reply.usage) if price is None else price
         if price is not None:
             self.usd = (self.usd or 0.0) + price
 
@@ -86,10 +88,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Words that came in while a turn was open: a hook's additional context, or a prompt of the person."""
+    """Words that came in while a turn was open: a hook's additional context, or a prompt of the person.
+
+    `admitted` marks a prompt that the UserPromptSubmit hooks have heard.
+    """
 
     content: Sequence[JsonObject]
     is_prompt: bool = False
+    admitted: bool = False
 
 
 # Steps of a trace that are hooks: as the order names them, and the events that are no permission.
@@ -109,6 +115,7 @@ class Session:
         self.settings = own_settings(options)
         self.settings_after: Settings | None = None
         self.policy = CurrentPolicy(_snapshot(options))
+        self.mode_given = "permission_mode" in options.model_fields_set
         self.interrupt = Interrupt(armed=False)
         self.spent = Spent()
         self.denials: list[JsonObject] = []
@@ -148,6 +155,12 @@ class Session:
         """The blocks that came in meanwhile; `prompts=False` leaves the person's prompts for the next run."""
         taken = [arrival for arrival in self.arrivals if prompts or not arrival.is_prompt]
         self.arrivals = [arrival for arrival in self.arrivals if not prompts and arrival.is_prompt]
+        return [block for arrival in taken for block in arrival.content]
+
+    def take_prompts(self) -> list[JsonObject]:
+        """The person's prompts alone, for a run of their own; what hooks said waits for the results of its turn."""
+        taken = [arrival for arrival in self.arrivals if arrival.is_prompt]
+        self.arrivals = [arrival for arrival in self.arrivals if not arrival.is_prompt]
         return [block for arrival in taken for block in arrival.content]
 
     def tell(self, subtype: str, **data: Json) -> None:
@@ -210,15 +223,16 @@ def permission_entry(verdict: Verdict) -> Entry:
 
 async def target_state(tool: Tool, call: ToolCall) -> str | None:
     """The state of the file that a call would write; `None` for tools that write none."""
+    path = target_of(tool, call)
+    return None if path is None else await anyio.to_thread.run_sync(file_state, path)
+
+
+def target_of(tool: Tool, call: ToolCall) -> str | None:
+    """The file that a call would write, as an absolute path; `None` for tools that write none."""
     path = call.effective.get(tool.writes) if tool.writes is not None else None
     if not isinstance(path, str) or not path or "\0" in path:
         return None
-    return await anyio.to_thread.run_sync(file_state, absolute(path, call.cwd))
-
-
-def absolute(path: str, cwd: str) -> str:
-    """A tool's path argument as an absolute path: only a leading `~/` is expanded."""
-    return os.path.join(cwd, os.path.expanduser(path) if path.startswith("~/") else path)
+    return absolute(path, call.cwd, OsFiles())
 
 
 def own_settings(options: AgentOptions) -> Settings:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import uuid4
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
+from agent_sdk.apart import apart
+from agent_sdk.callables import shown_as
 from agent_sdk.calls import ToolCall, ToolResult
-from agent_sdk.decisions import Allow, Deny, Verdict
-from agent_sdk.errors import SessionError, ToolError
+from agent_sdk.decisions import Allow, Considered, Deny, Verdict
+from agent_sdk.errors import ToolError
 from agent_sdk.history import text_of
 from agent_sdk.hooks.hear import hear_event
 from agent_sdk.messages import DeferredToolUse
 from agent_sdk.models.reply import Reply
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
-from agent_sdk.results import output_of, with_note, with_output
-from agent_sdk.rules.matching import Reading, known_facts
+from agent_sdk.results import output_of, sendable_result, with_note, with_output
 from agent_sdk.session import Session, target_state
 from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
-from agent_sdk.tools.base import ReadGuard, Tool, ToolContext
+from agent_sdk.tools.base import Tool, ToolContext
 from agent_sdk.values import Json, JsonObject, copied_object
 
 log = logging.getLogger("agent_sdk.tools")
@@ -53,6 +54,7 @@ class Turn:
         self.text = text
         self.stop_reason = stop_reason
         self.parked_before: dict[str, PendingApproval] = {}
+        self.settled_before: dict[str, SettledCall] = {}
         self.dockets: dict[str, Docket] = {}
         self.results: dict[str, ToolResult] = {}
         self.started: set[str] = set()
@@ -64,7 +66,7 @@ class Turn:
         self.exhausted: str | None = None
         self._disk_touched = False
         self._bound: dict[str, str] = {}
-        self._failure: SessionError | None = None
+        self._failure: Exception | None = None
         self._new_cwd: dict[int, str] = {}
 
     @classmethod
@@ -106,7 +108,7 @@ class Turn:
             elif not self._within_limit(call_id):
                 continue
             else:
-                self._open_docket(call_id, index, tool, said)
+                self._open_docket(call_id, index, tool, copied_object(said))
 
     def _within_limit(self, call_id: str) -> bool:
         spent, limit = self.session.spent, self.session.options.max_tool_calls
@@ -118,8 +120,13 @@ class Turn:
         return True
 
     def _open_docket(self, call_id: str, index: int, tool: Tool, said: JsonObject) -> None:
-        tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
-        if (problem := tool.check(tidied)) is not None:
+        try:
+            tidied = said if tool.prepare is None else tool.prepare(copied_object(said))
+        except Exception as error:
+            log.error("the tool %s cannot prepare its input", tool.name, exc_info=error)
+            self.results[call_id] = _error(f"The input of {tool.name} could not be read.")
+            return
+        if (problem := tool.fault_in(tidied)) is not None:
             self.results[call_id] = _error(problem)
             return
         call = ToolCall(
@@ -136,12 +143,12 @@ class Turn:
 
     async def decide(self) -> None:
         """Give every docket a verdict. Nothing runs yet."""
-        await self.settle(list(self.dockets.values()))
+        await self.settle([docket for id_, docket in self.dockets.items() if id_ not in self.results])
         self.take_verdicts()
 
     async def settle(self, dockets: Sequence[Docket]) -> None:
         """Take the dockets through the gates; hooks and callbacks are cancelled by an interrupt."""
-        if not dockets:
+        if not dockets or self.aborted or self.stop is not None:
             return
         session = self.session
         with session.interrupt.guard():
@@ -180,6 +187,22 @@ class Turn:
         self.session.denials.append(
             {"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.said, "reason": reason}
         )
+        self._record_refusal(docket, result, reason)
+
+    def _record_refusal(self, docket: Docket, result: ToolResult, reason: str) -> None:
+        """The record tells what became of the call: a yes that was overtaken is no yes any more."""
+        verdict = docket.verdict
+        if verdict is not None and verdict.behavior != "deny":
+            step = Considered(step="turn", said="deny", note=reason)
+            docket.verdict = replace(
+                verdict,
+                behavior="deny",
+                decision=Deny(),
+                by="turn",
+                reason=reason,
+                result=result,
+                trace=(*verdict.trace, step),
+            )
         self._record(docket)
 
     def _record(self, docket: Docket) -> None:
@@ -194,15 +217,21 @@ class Turn:
         Raises SessionBusyError when the session was taken over: nothing more is started then.
         """
         approved = [docket for id_, docket in self.dockets.items() if id_ not in self.results and _approved(docket)]
-        self._bound = {d.call.id: d.verdict.state for d in approved if d.verdict is not None and d.verdict.state}
+        self._bound = {
+            d.call.id: d.verdict.state
+            for d in approved
+            if d.verdict is not None and d.verdict.state and d.verdict.result is None
+        }
         with self.session.interrupt.guard():
             for group in _groups(approved):
                 await self._run_group(group)
                 if self._failure is not None:
                     raise self._failure
-        if self.session.interrupt.requested:
-            self.aborted = True
+        self.aborted = self.aborted or self.session.interrupt.requested
+        if self.aborted:
             self.take_aborted()
+        elif self.stop is not None:
+            self.take_verdicts()
         for _, cwd in sorted(self._new_cwd.items()):
             self.session.move(cwd)
 
@@ -211,16 +240,38 @@ class Turn:
         self._fill(messages.INTERRUPTED_BEFORE)
 
     def exhaust(self, limit: str, text: str) -> None:
-        """A limit of the run is used up: whatever has no result yet does not run."""
+        """A limit of the run is used up: whatever has no result yet does not run. What is deferred stays so."""
         self.exhausted = limit
-        self._fill(text)
+        deferred = {docket.call.id for docket in self.deferred}
+        for call_id in self.ids:
+            if call_id not in self.results and call_id not in deferred:
+                self.results[call_id] = _error(text)
+                if (docket := self.dockets.get(call_id)) is not None:
+                    self._record_refusal(docket, self.results[call_id], text)
+
+    def leave_out(self, text: str) -> None:
+        """The calls of a message that is not considered: none of them runs."""
+        for block in self.blocks:
+            self._refuse_unheard(block, text)
+
+    def _refuse_unheard(self, block: JsonObject, text: str) -> None:
+        call_id = str(block["id"])
+        self.results[call_id] = _error(text)
+        self.session.denials.append(
+            {"tool_name": block["name"], "tool_use_id": call_id, "tool_input": block["input"], "reason": text}
+        )
 
     def _fill(self, text: str) -> None:
-        for call_id in self.ids:
-            if call_id not in self.results:
-                self.results[call_id] = _error(messages.INTERRUPTED_RUNNING if call_id in self.started else text)
-                if (docket := self.dockets.get(call_id)) is not None:
-                    self._record(docket)
+        for block in self.blocks:
+            call_id, docket = str(block["id"]), self.dockets.get(str(block["id"]))
+            if call_id in self.results:
+                continue
+            if call_id in self.started:
+                self.results[call_id] = _error(messages.INTERRUPTED_RUNNING)
+                continue
+            self._refuse_unheard(block, text)
+            if docket is not None:
+                self._record_refusal(docket, self.results[call_id], text)
 
     async def _run_group(self, group: Sequence[Docket]) -> None:
         if len(group) == 1:
@@ -238,6 +289,8 @@ class Turn:
 
     async def _run(self, docket: Docket) -> None:
         """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
+        if self.stop is not None or self.aborted or self._failure is not None or self.session.interrupt.requested:
+            return
         try:
             if not await self._still_approved(docket) or docket.verdict is None:
                 return
@@ -247,7 +300,7 @@ class Turn:
                 self.results[docket.call.id] = verdict.result
                 return
             await self._begin_and_run(docket, verdict)
-        except SessionError as error:
+        except Exception as error:  # of the store: nothing more is started
             self._failure = self._failure or error
 
     async def _still_approved(self, docket: Docket) -> bool:
@@ -258,17 +311,28 @@ class Turn:
             verdict = self.session.pipeline.look_again(docket)
             if verdict.behavior == "ask":
                 await self.session.pipeline.ask_again(docket, verdict)
+                self.note_asked(docket)
             else:
                 docket.verdict = verdict
         if _approved(docket) and docket.call.id in self._bound and not await self._file_as_shown(docket):
             log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
             await self.session.pipeline.ask_about_change(docket)
+            self.note_asked(docket)
             if _approved(docket) and docket.verdict is not None and docket.verdict.state is not None:
                 self._bound[docket.call.id] = docket.verdict.state
         if _approved(docket):
             return True
         self.take_verdicts()
         return False
+
+    def note_asked(self, docket: Docket) -> None:
+        """A call was asked about once more: that may stop the turn as well."""
+        decision = docket.verdict.decision if docket.verdict is not None else None
+        self.aborted = self.aborted or (isinstance(decision, Deny) and decision.interrupt)
+        if docket.requested is not None:
+            self.stop = docket.requested.stop if self.stop is None else self.stop
+            for notice in docket.requested.notices:
+                self.session.tell("hook_message", message=notice)
 
     async def _file_as_shown(self, docket: Docket) -> bool:
         verdict = docket.verdict
@@ -278,6 +342,7 @@ class Turn:
         call, ledger = verdict.call, self.session.ledger
         settled, self.to_settle = self.to_settle, []
         others = await self._changed_by_others(docket)
+        await checkpoint_if_cancelled()  # a call before this one may have kept its cancellation to itself
         match await ledger.begin(call.key, call.effective, settled):
             case Done(result):
                 self.results[call.id] = result
@@ -292,8 +357,8 @@ class Turn:
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
         result = with_note(result, note)
         await ledger.end(call.key, result)
-        await self._follow(docket, others)
         self.results[call.id] = result
+        await self._follow(docket, others)
         self.results[call.id] = await self._after_tool(call, result)
 
     async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
@@ -332,38 +397,25 @@ class Turn:
             working_directories=(place.cwd, *place.additional),
             env=self.session.options.env,
             expected_state=self._bound.get(call.id),
-            left_out=self._read_guard(),
+            left_out=self.session.policy.snapshot.rules.left_out(place),
         )
-        try:
-            with anyio.move_on_after(math.inf if tool.timeout is None else tool.timeout) as scope:
-                result = await tool.run(copied_object(call.effective), context)
-        except ToolError as error:
-            return _error(str(error) or f"{tool.name} failed.")
-        except Exception as error:
-            log.error("tool %s failed", tool.name, exc_info=error)
-            return _error(f"{tool.name} failed: {type(error).__name__}: {error!s:.500}")
-        if scope.cancelled_caught:
+        came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
+        if isinstance(came.error, ToolError):
+            return _error(str(came.error) or f"{tool.name} failed.")
+        if came.error is not None:
+            log.error("tool %s failed", tool.name, exc_info=came.error)
+            return _error(f"{tool.name} failed: {type(came.error).__name__}: {came.error!s:.500}")
+        if came.value is None and came.late:
             return _error(
                 f"{tool.name} did not finish within {tool.timeout:g} s and was stopped; its effect is unknown."
             )
-        if not isinstance(result, ToolResult):
-            log.error("tool %s returned %r, not a ToolResult", tool.name, result)
-            return _error(f"{tool.name} failed: it gave no result.")
+        result = sendable_result(came.value)
+        if result is None:
+            log.error("tool %s returned %s: no result that can be sent", tool.name, shown_as(came.value))
+            return _error(f"{tool.name} failed: it gave no result that can be sent.")
         if context.new_cwd is not None:
             self._new_cwd[call.index] = context.new_cwd
         return result
-
-    def _read_guard(self) -> ReadGuard:
-        """Which files a search must leave out: those that a Read deny or ask rule covers."""
-        snapshot = self.session.policy.snapshot
-        facts = known_facts("Read")
-        place = snapshot.place
-
-        def covered(path: str) -> bool:
-            reading = Reading("Read", {"file_path": path}, facts, place)
-            return snapshot.rules.deny(reading) is not None or snapshot.rules.ask(reading) is not None
-
-        return covered
 
     async def _after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """PostToolUse and PostToolUseFailure hooks: they may add words and change what the model reads."""

@@ -46,9 +46,24 @@ def copied_object(value: Mapping[str, Json]) -> dict[str, Json]:
         raise TypeError("the value is nested too deeply, or holds itself") from None
 
 
+def is_json(value: object) -> bool:
+    """Whether a value from outside is JSON throughout, and not nested too deeply to be copied."""
+    try:
+        copied(cast("Json", value))
+    except (TypeError, RecursionError):
+        return False
+    return True
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
 def to_text(value: Json) -> str:
-    """Compact JSON text, escaped to ASCII so that it can be stored anywhere, keys in the order they came."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    """Compact JSON text, escaped to ASCII so that it can be stored anywhere, keys in the order they came.
+
+    Raises TypeError or ValueError for what is no JSON, an infinite number too.
+    """
+    return _ENCODER.encode(value)
 
 
 def digest(value: Json) -> str:

@@ -84,13 +84,19 @@ class _Session:
         self.interrupted = False
 
     async def run(self) -> None:
-        """Run to the result message, or to the second Ctrl-C."""
+        """Run to the result message, or to the second Ctrl-C. Raises what the run raised, OSError for the output."""
+        failure: Exception | None = None
         async with AgentClient(self._options) as client, anyio.create_task_group() as tasks:
             await tasks.start(self._hear_signals, client, tasks.cancel_scope)
-            await client.query(self._prompt)
-            async for message in client.receive_response():
-                self._show(message)
+            try:
+                await client.query(self._prompt)
+                async for message in client.receive_response():
+                    self._show(message)
+            except Exception as error:
+                failure = error  # raised below: a task group would wrap it
             tasks.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
 
     def _show(self, message: Message) -> None:
         if isinstance(message, ResultMessage):

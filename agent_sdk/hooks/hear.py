@@ -7,7 +7,6 @@ side and are merged in the order of the list.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import anyio
 
+from agent_sdk.apart import apart
 from agent_sdk.callables import name_of
 from agent_sdk.calls import ToolCall
 from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, Opinion, Trace
@@ -30,6 +30,10 @@ FaultKind: TypeAlias = Literal["timed out", "raised an error", "gave an invalid 
 HookInputMaker: TypeAlias = Callable[[], dict[str, Json]]
 Fit: TypeAlias = Callable[[ToolCall, JsonObject], JsonObject]
 """Takes over a rewritten input for a call: returns the input that would run, or raises Unfit."""
+
+
+_GATES: frozenset[HookEvent] = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
+"""Where a hook that fails is a no, so that what the others would say does not matter any more."""
 
 
 class Unfit(ValueError):
@@ -188,7 +192,8 @@ async def run_hooks(
         async def run(place: int, hook: HookCallback) -> None:
             said = await _run_hook(event, hook, matcher.timeout, make_input(), tool_use_id)
             spoken[place] = said
-            if isinstance(said.reply.said, Deny) or (said.fault is not None and matcher.on_failure == "block"):
+            failed = event in _GATES and said.fault is not None and matcher.on_failure == "block"
+            if failed or isinstance(said.reply.said, Deny):
                 group.cancel_scope.cancel()
 
         for place, hook in enumerate(hooks):
@@ -204,18 +209,22 @@ async def _run_hook(
     fault: FaultKind | None = None
     details = ""
     reply = NO_OPINION
-    try:
-        with anyio.move_on_after(math.inf if timeout is None else timeout) as scope:
-            reply = read_reply(event, await hook(told, tool_use_id, {"signal": None}))
-        if scope.cancel_called:  # an answer that came in spite of the cancellation is late: it does not count
-            fault, details, reply = "timed out", f"no answer within {timeout} s", NO_OPINION
-            log.error("%s hook %s timed out after %s s", event, name, timeout)
-    except BadReply as error:
-        fault, details = "gave an invalid answer", str(error)
-        log.error("%s hook %s gave an invalid answer: %s", event, name, error)
-    except Exception as error:
-        fault, details = "raised an error", f"{type(error).__name__}: {error}"
-        log.error("%s hook %s raised an error", event, name, exc_info=error)
+
+    async def answer() -> HookReply:
+        return read_reply(event, await hook(told, tool_use_id, {"signal": None}))
+
+    came = await apart(answer, timeout)
+    if came.late:  # an answer that came in spite of the cancellation is late: it does not count
+        fault, details = "timed out", f"no answer within {timeout} s"
+        log.error("%s hook %s timed out after %s s", event, name, timeout)
+    elif isinstance(came.error, BadReply):
+        fault, details = "gave an invalid answer", str(came.error)
+        log.error("%s hook %s gave an invalid answer: %s", event, name, came.error)
+    elif came.error is not None:
+        fault, details = "raised an error", f"{type(came.error).__name__}: {came.error}"
+        log.error("%s hook %s raised an error", event, name, exc_info=came.error)
+    else:
+        reply = came.value or NO_OPINION
     took_us = int((perf_counter() - started) * 1_000_000)
     return Spoken(hook=name, reply=reply, fault=fault, details=details, took_us=took_us)
 

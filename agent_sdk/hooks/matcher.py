@@ -40,7 +40,8 @@ class HookMatcher:
             raise OptionsError(f"HookMatcher(matcher=...) is a str or None, got {self.matcher!r}", option="matcher")
         if self.on_failure not in ("block", "continue"):
             raise OptionsError(f"on_failure is 'block' or 'continue', got {self.on_failure!r}", option="on_failure")
-        if self.timeout is not None and (not isinstance(self.timeout, int | float) or not self.timeout > 0):
+        seconds = isinstance(self.timeout, int | float) and not isinstance(self.timeout, bool)
+        if self.timeout is not None and not (seconds and self.timeout > 0):
             raise OptionsError(f"HookMatcher(timeout=...) is seconds above 0, got {self.timeout!r}", option="timeout")
         if isinstance(self.hooks, str) or not isinstance(self.hooks, Sequence):
             raise OptionsError(f"HookMatcher(hooks=...) is a list of async functions, got {self.hooks!r}")

@@ -6,16 +6,14 @@ Whatever goes wrong here is a no: the tool does not run, the model gets a short 
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from time import perf_counter
 from typing import Literal
 
-import anyio
-
-from agent_sdk.callables import name_of
+from agent_sdk.apart import apart
+from agent_sdk.callables import name_of, shown_as
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import AskUserQuestionConfig
 from agent_sdk.decisions import Allow, CanUseTool, Considered, Defer, Deny, PermissionContext, Verdict
@@ -51,8 +49,8 @@ class Gates:
 class Waiting:
     """A call that waits for a person: why, and how to judge it again.
 
-    `parked`: it was parked before, so with nobody to ask it stays parked. `otherwise` is what the model reads when
-    nobody is there, instead of the usual words.
+    `keep` is handed what PermissionRequest hooks said. `parked`: it was parked before, so with nobody to ask it stays
+    parked. `otherwise` is what the model reads when nobody is there, instead of the usual words.
     """
 
     case: Case
@@ -63,6 +61,7 @@ class Waiting:
     parked: bool = False
     otherwise: ToolResult | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
+    keep: Callable[[Heard], None]
     recheck: Callable[[JsonObject | None], Verdict]
 
 
@@ -83,7 +82,10 @@ def fitted(tool: Tool, call: ToolCall, update: JsonObject) -> JsonObject:
             fresh = tool.accept(call.effective, fresh)
         except ValueError as error:
             raise WrongAnswer(str(error)) from None
-    if (problem := tool.check(fresh)) is not None:
+        except Exception as error:
+            log.error("the tool %s cannot take an answer over", tool.name, exc_info=error)
+            raise Unfit(f"{tool.name} could not take the answer over") from None
+    if (problem := tool.fault_in(fresh)) is not None:
         raise Unfit(problem)
     return fresh
 
@@ -96,8 +98,13 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
         heard = await hear(
             "PermissionRequest", call, matchers, waiting.scene, lambda call, update: fitted(waiting.tool, call, update)
         )
+        waiting.keep(heard)
         asked = replace(waiting.asked, trace=waiting.asked.trace + heard.trace)
         waiting = replace(waiting, asked=asked)
+        if heard.stop is not None:
+            result = ToolResult(heard.stop, is_error=True)
+            reason = f"a hook stopped the run: {heard.stop}"
+            return settled(waiting, "deny", Deny(heard.stop), "permission_request", reason, result=result)
         if (verdict := _request_hooks_decide(waiting, heard)) is not None:
             return verdict
         if isinstance(heard.said, Allow) and heard.rewritten_by:
@@ -133,7 +140,7 @@ def _ask_rule_covers(case: Case) -> bool:
 
 
 def _answered(tool: Tool, call: ToolCall) -> bool:
-    return tool.answered is not None and tool.answered(call.effective)
+    return tool.is_answered(call.effective)
 
 
 async def _ask_callback(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Verdict:
@@ -154,28 +161,28 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     shown = await waiting.state(call)
     context = _context(waiting, limit)
     started = perf_counter()
-    said: object = None
+    came = await apart(lambda: callback(call.tool, copied_object(call.effective), context), limit)
+    said: object = came.value
     fault: FaultKind | None = None
     details = ""
-    try:
-        with anyio.move_on_after(math.inf if limit is None else limit) as scope:
-            said = await callback(call.tool, copied_object(call.effective), context)
-    except Exception as error:
-        fault, details = "raised an error", f"{type(error).__name__}: {error}"
-        log.error("can_use_tool raised an error for %s", call.tool, exc_info=error)
-    else:
-        if scope.cancel_called:
-            fault, details = "timed out", f"no answer within {limit} s"
-        elif not isinstance(said, Allow | Deny | Defer):
-            fault, details = "gave an invalid answer", f"returned {said!r:.200}"
-            log.error("can_use_tool must return Allow, Deny or Defer; for %s it returned %r", call.tool, said)
+    if came.error is not None:
+        fault, details = "raised an error", f"{type(came.error).__name__}: {came.error}"
+        log.error("can_use_tool raised an error for %s", call.tool, exc_info=came.error)
+    elif came.late:
+        fault, details = "timed out", f"no answer within {limit} s"
+    elif type(said) not in (Allow, Deny, Defer):  # isinstance would believe a mock, and a subclass that checks nothing
+        fault, details = "gave an invalid answer", f"returned {shown_as(said)}"
+        log.error("can_use_tool must return Allow, Deny or Defer; for %s it returned %s", call.tool, shown_as(said))
     took_us = int((perf_counter() - started) * 1_000_000)
     waiting = _with_step(waiting, callback, said, fault, details, took_us)
     if fault == "timed out":
         return _timed_out(waiting, gates, limit or 0.0)
     if fault is not None:
         return settled(waiting, "deny", Deny(), "callback_failed", details, result=refusal(Deny(), fault, None))
-    return _obeyed(waiting, said, shown)
+    verdict = _obeyed(waiting, said, shown)
+    if isinstance(verdict, Verdict) and verdict.behavior == "allow" and verdict.call is not call:
+        return replace(verdict, state=await waiting.state(verdict.call))  # the person may have named another file
+    return verdict
 
 
 def _with_step(

@@ -11,6 +11,7 @@ from functools import partial
 from time import monotonic
 
 import anyio
+from anyio.abc import TaskStatus
 
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import PermissionMode
@@ -30,17 +31,23 @@ class Docket:
     """One call on its way through the gates. `original` is the input before any rewrite, `mode` the permission mode in
     which it was first judged: a laxer one that comes later does not count for it. `parked` marks a call that was parked
     before: with nobody to ask it stays so; `unknown` one that was started before and whose outcome nobody knows.
+    `requested` is what PermissionRequest hooks said when it was last asked.
     """
 
     call: ToolCall
     tool: Tool
     original: JsonObject
     heard: Heard | None = None
+    requested: Heard | None = None
     verdict: Verdict | None = None
     version: int = -1
     mode: PermissionMode | None = None
     parked: bool = False
     unknown: bool = False
+
+    def keep_requested(self, heard: Heard) -> None:
+        """Take note of what PermissionRequest hooks said."""
+        self.requested = heard
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,22 +127,23 @@ class Pipeline:
         limit = self.gates.max_parallel_prompts
         if limit == 1 or len(dockets) == 1:
             for docket in dockets:
-                if outcome.interrupted_by is None:
+                if outcome.interrupted_by is None and outcome.stop is None:
                     await self._ask(docket, assistant_text)
                     _note_interrupt(outcome, docket)
             return
         limiter = anyio.CapacityLimiter(limit or len(dockets) or 1)
         async with anyio.create_task_group() as group:
 
-            async def ask(docket: Docket) -> None:
+            async def ask(docket: Docket, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
                 async with limiter:
+                    task_status.started()
                     await self._ask(docket, assistant_text)
                 _note_interrupt(outcome, docket)
-                if outcome.interrupted_by is not None:
+                if outcome.interrupted_by is not None or outcome.stop is not None:
                     group.cancel_scope.cancel()
 
             for docket in dockets:
-                group.start_soon(ask, docket)
+                await group.start(ask, docket)  # one after the other: people see the calls in their order
 
     async def _ask(self, docket: Docket, assistant_text: str) -> None:
         if docket.version != self.policy.snapshot.version:
@@ -152,6 +160,7 @@ class Pipeline:
             scene=self.scene(),
             assistant_text=assistant_text,
             state=lambda call: self.target_state(docket.tool, call),
+            keep=docket.keep_requested,
             parked=docket.parked,
             recheck=partial(self._judge_anew, docket),
         )
@@ -211,7 +220,13 @@ class Pipeline:
         reason = "the file has changed since this was approved"
         step = Considered(step="before_run", said="ask", by="target", note=reason)
         asked = replace(
-            before, behavior="ask", decision=Ask(reason), by="changed", reason=reason, trace=(*before.trace, step)
+            before,
+            behavior="ask",
+            decision=Ask(reason),
+            by="changed",
+            reason=reason,
+            trace=(*before.trace, step),
+            state=await self.target_state(docket.tool, before.call),  # if it is parked now, it waits for this file
         )
         await self.ask_again(docket, asked, otherwise=ToolResult(messages.FILE_CHANGED, is_error=True))
 
@@ -219,7 +234,6 @@ class Pipeline:
 def case_of(docket: Docket, snapshot: Snapshot) -> Case:
     """The docket as the judge wants it."""
     heard = docket.heard
-    answered = docket.tool.answered
     return Case(
         call=docket.call,
         original=docket.original,
@@ -228,7 +242,7 @@ def case_of(docket: Docket, snapshot: Snapshot) -> Case:
         heard=heard.said if heard else None,
         heard_by=heard.by if heard else "",
         heard_trace=heard.trace if heard else (),
-        answered=is_question(docket.tool) and answered is not None and answered(docket.call.effective),
+        answered=is_question(docket.tool) and docket.tool.is_answered(docket.call.effective),
     )
 
 
@@ -253,6 +267,9 @@ def _asks(docket: Docket) -> bool:
 
 def _note_interrupt(outcome: Outcome, docket: Docket) -> None:
     verdict = docket.verdict
+    if docket.requested is not None:
+        outcome.notices += docket.requested.notices
+        outcome.stop = docket.requested.stop if outcome.stop is None else outcome.stop
     if outcome.interrupted_by is None and verdict is not None and verdict.behavior == "deny":
         decision = verdict.decision
         if isinstance(decision, Deny) and decision.interrupt:

@@ -23,7 +23,9 @@ class Snapshot:
 
     def reading(self, call: ToolCall, tool_input: JsonObject, facts: ToolFacts) -> Reading:
         """What the rules see in this input of the call, read in the directory where the call is judged."""
-        place = self.place if call.cwd == self.place.cwd else replace(self.place, cwd=call.cwd)
+        place = self.place
+        if call.cwd != place.cwd:
+            place = replace(place, cwd=call.cwd, root=place.root or place.cwd)
         return Reading(call.tool, tool_input, facts, place, registry=self.registry)
 
     def changed(self, *, mode: PermissionMode | None = None, rules: Rulebook | None = None) -> Snapshot:
@@ -39,7 +41,8 @@ class Snapshot:
         """The next snapshot, for calls that are judged in another working directory."""
         if cwd == self.place.cwd:
             return self
-        return replace(self, place=replace(self.place, cwd=cwd), version=self.version + 1)
+        place = replace(self.place, cwd=cwd, root=self.place.root or self.place.cwd)
+        return replace(self, place=place, version=self.version + 1)
 
 
 class CurrentPolicy:

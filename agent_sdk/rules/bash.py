@@ -30,6 +30,8 @@ _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|
 _WORD = r"""((?:[^\s;&|<>()'"`\\]|\\.|'[^']*'|"[^"]*"|\$\()*)"""
 _OUTPUT = re.compile(r">[>|&!]*[ \t]*" + _WORD)
 _INPUT = re.compile(r"(?<!<)<(?!<)[&]*[ \t]*" + _WORD)
+_REDIRECTION = re.compile(r"(?:(?<![^\s;&|()])[0-9]+)?[<>][<>|&!]*[ \t]*" + _WORD)
+_COMMENT = re.compile(r"(?<![^\s;&|()])#[^\n]*")
 _HERE = re.compile(r"<<-?[ \t]*(?:\\|'|\")?([A-Za-z0-9_]+)")
 _UNFINISHED = re.compile(r"(?:\|\||&&|\||[<>]|(?<!\\)\\)\s*$|\|\s+\||^\s*[|&;]|&&\s*[|&;]|;\s*;|\|\s*[;&]")
 _LOOKED_UP = re.compile(r"[$`*?\[~{}]")
@@ -74,9 +76,17 @@ class BashReading:
     loose_output: str | None
 
 
-@lru_cache(maxsize=1024)
 def read_command(command: str) -> BashReading:
-    """Read a command. Never raises; the last 1024 readings are kept."""
+    """Read a command. Never raises; the last readings of commands of a usual length are kept."""
+    return _kept(command) if len(command) <= LONGEST else _read(command)
+
+
+@lru_cache(maxsize=512)
+def _kept(command: str) -> BashReading:
+    return _read(command)
+
+
+def _read(command: str) -> BashReading:
     joined = command.replace("\\\n", "")
     raw_outputs = [target for target in _OUTPUT.findall(joined) if not target.isdigit() and target not in ("", "-")]
     outputs = tuple(dict.fromkeys(_unquoted(target) for target in raw_outputs))
@@ -114,7 +124,7 @@ def _odd(command: str) -> str | None:
         return "a line of the command begins with a backslash"
     if not command.strip():
         return "the command is empty"
-    if len(_OPERATORS.split(command)) > 2 * MOST_PARTS:
+    if sum(operator[0] not in "<>" and not text.isspace() for operator, text in _stretches(command)) > MOST_PARTS:
         return f"the command has more than {MOST_PARTS} parts"
     if command.endswith("\\") or _UNFINISHED.search(command) or not _balanced(command):
         return "the command cannot be parsed"
@@ -203,6 +213,9 @@ def _readings(joined: str) -> Iterable[str]:
     found = []
     for one in dict.fromkeys((text, decoded)):
         found.append(re.sub(r"['\"\\${}]", "", _SIMPLE_EXPANSION.sub("", one)))
+        if _REDIRECTION.search(one) or "#" in one:
+            quiet = _COMMENT.sub("", _REDIRECTION.sub(" ", one))
+            found.append(re.sub(r"['\"\\${}]", "", _SIMPLE_EXPANSION.sub("", quiet)))
         cut = re.sub(r"\$\{[A-Za-z_0-9]+:?[-+=?]", "\n", one)
         found.append(re.sub(r"['\"\\${}=,]", " ", _SIMPLE_EXPANSION.sub("", cut)))
     return dict.fromkeys(found)

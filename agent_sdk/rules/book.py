@@ -10,7 +10,7 @@ from agent_sdk.rules.domains import DomainRules
 from agent_sdk.rules.globs import fits, pieces
 from agent_sdk.rules.names import name_covers, names_to_try, whole_server
 from agent_sdk.rules.operands import has_glob_operand, read_operands, refused_target, written_operands
-from agent_sdk.rules.paths import PathRules
+from agent_sdk.rules.paths import Ground, PathRules
 from agent_sdk.rules.reading import Reading
 from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
 from agent_sdk.rules.spelling import Spelled, spell
@@ -43,9 +43,9 @@ class Book:
         paths: dict[str, list[Rule]] = {"Edit": [], "Read": []}
         commands: list[Rule] = []
         domains: list[Rule] = []
-        for rule in rules:
-            if rule.behavior != behavior:
-                continue
+        own = [rule for rule in rules if rule.behavior == behavior]
+        self._empty = not own
+        for rule in own:
             if behavior != "allow" and (parameter := _parameter(rule)) is not None:
                 name, value = parameter
                 self._parameters.setdefault((rule.tool, name), []).append((pieces(value.lower()), rule))
@@ -83,8 +83,14 @@ class Book:
         """True when a rule names a path."""
         return bool(self._edit) or bool(self._read)
 
+    def hides(self, path: Spelled, ground: Ground) -> bool:
+        """True when a rule for reading covers this very path."""
+        return self._read.any_reading(path, ground) is not None
+
     def any_reading(self, reading: Reading) -> Found | None:
         """The rule that covers any reading of the call: deny and ask."""
+        if self._empty:
+            return None
         rule = self._by_name(reading)
         if rule is not None:
             return _found(rule, reading.tool)
@@ -98,6 +104,8 @@ class Book:
         `hidden_names` and `globs` say whether a bare `Bash` covers commands whose name only the shell knows, and globs
         that may meet any file.
         """
+        if self._empty:
+            return None
         rule = self._by_name(reading)
         if reading.bash is not None:
             if rule is not None and _bare_covers(reading.bash, hidden_names=hidden_names, globs=globs):
@@ -237,7 +245,7 @@ def _any(rules: PathRules, path: Spelled, reading: Reading) -> Found | None:
 
 
 def _operand(word: str, reading: Reading) -> Spelled:
-    return spell(word or ".", reading.place.cwd, reading.place.files)
+    return spell(word or ".", reading.place.cwd, reading.ground.files)
 
 
 def _bare_covers(bash: BashReading, *, hidden_names: bool, globs: bool) -> bool:

@@ -22,6 +22,7 @@ _IPV4_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _PLAIN_HOST = re.compile(r"[a-z0-9._\-]+|\[[0-9a-f:.]+\]")
 _DOTS = re.compile("[\u3002\uff0e\uff61]")
 _LONGEST_HOST = 1000
+_USUAL = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,17 @@ class Hosts:
     every: frozenset[str]
 
 
-@lru_cache(maxsize=1024)
 def hosts(url: str) -> Hosts:
     """Read `url` in every way. Never raises."""
+    return _kept_hosts(url) if len(url) <= _USUAL else _hosts(url)
+
+
+@lru_cache(maxsize=1024)
+def _kept_hosts(url: str) -> Hosts:
+    return _hosts(url)
+
+
+def _hosts(url: str) -> Hosts:
     strict = _strict_authority(url)
     loose = _loose_authority(url)
     found: set[str] = set()

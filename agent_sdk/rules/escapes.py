@@ -5,7 +5,7 @@ The tables are data; each block says why. An exact rule covers all of it, and so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 
 def named(text: str) -> frozenset[str]:
@@ -107,45 +107,62 @@ NONE = named("")
 # The same letter is harmless behind these sub-commands.
 HARMLESS = frozenset({("git", "push", "-u"), ("git", "add", "-u"), ("git", "status", "-u"), ("git", "stash", "-u")})
 
+_POWERFUL = SHELLS | INTERPRETERS | WRAPPERS | RUNNERS | LANGUAGES | BUILTINS | WRITERS
+
 # Options of curl that neither write nor read files; all others ask.
 CURL = named("-s -S -f -L -I -i -v --silent --show-error --fail --location --head --include --verbose -sS -sSL -fsSL")
 
 
-def refusal(words: Sequence[str], spelled: int) -> str | None:
+@lru_cache(maxsize=1024)
+def refusal(words: tuple[str, ...], spelled: int) -> str | None:
     """Why a wildcard does not cover the plain `words`; the first `spelled` of them stand in the rule itself."""
-    program = words[0].rpartition("/")[2].lower()
-    if program not in OPTIONS and program not in WRITERS:
-        program = program.rstrip("0123456789.-") or program
-    if spelled < 1 and program in SHELLS | INTERPRETERS | WRAPPERS | RUNNERS | LANGUAGES | BUILTINS | WRITERS:
+    program = _program(words[0])
+    if spelled < 1 and program in _POWERFUL:
         return f"{program} is not named by the rule"
     if program in WRAPPERS or program in RUNNERS:
-        inner = 1
-        while inner < spelled and (words[inner][0].isdigit() or _assigns(words[inner])):
-            inner += 1
-        if inner >= spelled or words[inner].startswith("-"):
-            return f"{program} runs its operands"
-        return refusal(words[inner:], spelled - inner)
+        return _wrapped(program, words, spelled)
     if program in BUILTINS or program in LANGUAGES:
         return f"{program} can do more than its name says"
     if program in SHELLS or program in INTERPRETERS:
-        if len(words) < 2 or (words[1].startswith("-") and spelled < 3):
-            return f"{program} runs text"
-        return None
+        runs_text = len(words) < 2 or (words[1].startswith("-") and spelled < 3)
+        return f"{program} runs text" if runs_text else None
+    if program == "uniq" and sum(not word.startswith("-") for word in words[1:]) > 1:
+        return "uniq writes its second operand"
+    return _option(program, words, spelled)
+
+
+def _program(word: str) -> str:
+    """The program that a word names, as the tables have it: without folder, case and version."""
+    name = word.rpartition("/")[2].lower()
+    if name in OPTIONS or name in WRITERS:
+        return name
+    return name.rstrip("0123456789.-") or name
+
+
+def _wrapped(program: str, words: tuple[str, ...], spelled: int) -> str | None:
+    """A wrapper is covered as far as the rule itself names the inner program."""
+    inner = 1
+    while inner < spelled and (words[inner][0].isdigit() or _assigns(words[inner])):
+        inner += 1
+    if inner >= spelled or words[inner].startswith("-"):
+        return f"{program} runs its operands"
+    return refusal(words[inner:], spelled - inner)
+
+
+def _option(program: str, words: tuple[str, ...], spelled: int) -> str | None:
+    """The first word behind the spelled ones that runs a program or writes a file. Behind `--` only options count."""
     rest = words[max(spelled, 1) :]
+    if program.endswith("tar") and spelled < 2 and rest and not rest[0].startswith("-"):
+        rest = (f"-{rest[0]}", *rest[1:])
     if program == "curl":
         odd = next((word for word in rest if word.startswith("-") and word not in CURL), None)
         return odd and f"curl {odd} may write a file"
-    if program == "uniq" and sum(not word.startswith("-") for word in words[1:]) > 1:
-        return "uniq writes its second operand"
-    if program.endswith("tar") and len(words) > 1 and spelled < 2 and not words[1].startswith("-"):
-        rest = (f"-{words[1]}", *words[2:])
-    operands_from = rest.index("--") if "--" in rest else len(rest)
     options = OPTIONS.get(program) or OPTIONS.get(program.removeprefix("g"), NONE)
+    operands_from = rest.index("--") if "--" in rest else len(rest)
     for place, word in enumerate(rest):
         for option in options:
-            if place > operands_from and option[0] not in "-*":
-                continue
-            if _is(word, option) and (*words[:2], option) not in HARMLESS:
+            counts = place <= operands_from or option[0] in "-*"
+            if counts and _is(word, option) and (*words[:2], option) not in HARMLESS:
                 return f"{program} {word} runs a program or writes a file"
     return None
 

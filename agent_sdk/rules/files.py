@@ -62,6 +62,8 @@ def native_to_slashes(path: str) -> str:
 
 def follow(path: str, link_target: Callable[[str], str | None]) -> tuple[str, ...]:
     """The hops of `path` on a disk whose links `link_target` tells. See `FileView.hops`."""
+    if _no_link(path, link_target):
+        return ()
     todo = path.split("/")[::-1]
     done: list[str] = []
     seen: list[str] = []
@@ -92,6 +94,18 @@ def follow(path: str, link_target: Callable[[str], str | None]) -> tuple[str, ..
     return (*seen, "/" + "/".join(done))
 
 
+def _no_link(path: str, link_target: Callable[[str], str | None]) -> bool:
+    """True when no link and no `..` lies on the way: by far the most paths."""
+    here = ""
+    for name in path.split("/"):
+        if name in ("", "."):
+            continue
+        here = f"{here}/{name}"
+        if name == ".." or link_target(here) is not None:
+            return False
+    return True
+
+
 class OsFiles:
     """The real disk of this machine.
 
@@ -111,6 +125,10 @@ class OsFiles:
         """See `FileView.hops`. A part that may not be looked at counts as no link."""
         return follow(path, _link_on_disk)
 
+    def glance(self) -> FileView:
+        """The same disk for one judgement, in which each name is looked at once."""
+        return _Glance(self)
+
     def kind(self, path: str) -> Kind | None:
         """See `FileView.kind`. What may not be looked at counts as absent."""
         try:
@@ -125,6 +143,28 @@ def _link_on_disk(path: str) -> str | None:
         return os.readlink(path) if stat.S_ISLNK(os.lstat(path).st_mode) else None
     except (OSError, ValueError):
         return None
+
+
+class _Glance:
+    """A disk as it is at one moment: what was seen is kept, so that it must not live long."""
+
+    def __init__(self, files: OsFiles) -> None:
+        self.home = files.home
+        self.case_sensitive = files.case_sensitive
+        self.windows = files.windows
+        self.kind = files.kind
+        self._links: dict[str, str | None] = {}
+
+    def hops(self, path: str) -> tuple[str, ...]:
+        """See `FileView.hops`."""
+        return follow(path, self._link)
+
+    def _link(self, path: str) -> str | None:
+        try:
+            return self._links[path]
+        except KeyError:
+            found = self._links[path] = _link_on_disk(path)
+            return found
 
 
 class TableFiles:

@@ -5,14 +5,16 @@ Allow needs the one canonical reading to match; deny and ask match if any readin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from agent_sdk.rules.book import Book
 from agent_sdk.rules.book import Found as Found
 from agent_sdk.rules.facts import known_facts as known_facts
+from agent_sdk.rules.paths import Ground
 from agent_sdk.rules.reading import Place as Place
 from agent_sdk.rules.reading import Reading as Reading
 from agent_sdk.rules.rule import Rule
+from agent_sdk.rules.spelling import spell
 
 
 class Rulebook:
@@ -31,6 +33,19 @@ class Rulebook:
     def with_rules(self, more: Iterable[Rule]) -> Rulebook:
         """A book that also holds `more`."""
         return Rulebook((*self.rules, *more))
+
+    def left_out(self, place: Place) -> Callable[[str], bool]:
+        """Tells of files that a search meets whether a Read deny or ask rule covers them, so that it leaves them out.
+
+        Made for one search: links on the side of the rules are followed once.
+        """
+        ground = Ground(place.cwd, place.additional, place.files, root=place.root)
+
+        def covered(path: str) -> bool:
+            spelled = spell(path, place.cwd, place.files)
+            return self._deny.hides(spelled, ground) or self._ask.hides(spelled, ground)
+
+        return covered
 
     def deny(self, reading: Reading) -> Found | None:
         """The deny rule that covers the call in any reading."""

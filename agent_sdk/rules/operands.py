@@ -48,9 +48,10 @@ def written_operands(reading: BashReading) -> tuple[str, ...]:
 
 
 def _values(part: Part) -> Iterator[str]:
-    """The words, and what stands behind the `=` of an option or the letter of a short one."""
+    """The operands, and what stands behind the `=` of an option or the letter of a short one."""
     for word in part.words:
-        yield word
+        if not word.startswith("-") or "--" in part.words:
+            yield word
         if "=" in word:
             yield word.partition("=")[2]
         if word.startswith("-") and len(word) > 2:

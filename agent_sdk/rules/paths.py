@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from agent_sdk.rules.files import FileView, native_to_slashes
+from agent_sdk.rules.files import FileView, OsFiles, native_to_slashes
 from agent_sdk.rules.globs import Token, fits, fold, literal, matches, pieces_of, tokens
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.spelling import Parts, Spelled, folded, joined, parts, same_case
+from agent_sdk.values import lazy
 
 Anchor: TypeAlias = OneOf["filesystem", "home", "source", "cwd"]
 
@@ -76,9 +77,9 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
 class PathPattern:
     """The pattern of one rule. `segments` lie below the anchor; `folder`: written with a slash at the end.
 
-    `lead` are its leading literal names (deny and ask only): a link among them is followed, and
-    `below_lead` is the first segment behind them. `low` are the segments for
-    folded names (deny and ask), or for names on a volume that ignores case (allow).
+    `lead` are its leading literal names (deny and ask only): a link among them is followed, and `below_lead` is the
+    first segment behind them. `low` are the segments for folded names (deny and ask), or for names on a volume that
+    ignores case (allow).
     """
 
     rule: Rule
@@ -155,17 +156,21 @@ def _lowered(segments: Sequence[Segment | None], how: Callable[[str], str]) -> S
     return tuple(segment and _segment(fold(segment.tokens, how)) for segment in segments)
 
 
-@dataclass(frozen=True)
 class Ground:
-    """The folders that anchors stand for, each in every spelling that links give it. One for each call."""
+    """The folders that anchors stand for, each in every spelling that links give it. One for each call.
 
-    cwd: str
-    additional: tuple[str, ...]
-    files: FileView
+    `root` is where the session began: relative rules are anchored there, wherever a `cd` has led since. What it saw of
+    the disk is kept as long as it lives.
+    """
 
-    @cached_property
-    def _known(self) -> dict[str, tuple[Parts, ...]]:
-        return {}
+    def __init__(self, cwd: str, additional: tuple[str, ...], disk: FileView, *, root: str = "") -> None:
+        self.cwd = cwd
+        self.root = root or cwd
+        self.additional = additional
+        self.disk = disk
+        self.files = disk.glance() if isinstance(disk, OsFiles) else disk
+        self._known: dict[str, tuple[Parts, ...]] = {}
+        self._links: dict[str, tuple[Parts, ...]] = {}
 
     def spellings(self, folder: str) -> tuple[Parts, ...]:
         """All names of an absolute folder."""
@@ -178,14 +183,22 @@ class Ground:
 
     def links(self, path: str) -> tuple[Parts, ...]:
         """Where links lead from `path`; empty when there are none or they lead nowhere."""
-        try:
-            return tuple(parts(hop) for hop in self.files.hops(path))
-        except (OSError, ValueError):
-            return ()
+        found = self._links.get(path)
+        if found is None:
+            try:
+                found = tuple(parts(hop) for hop in self.files.hops(path))
+            except (OSError, ValueError):
+                found = ()
+            self._links[path] = found
+        return found
 
     def same_place(self, other: Ground) -> bool:
         """True when both stand on the same folders of the same disk."""
-        return self.files is other.files and (self.cwd, self.additional) == (other.cwd, other.additional)
+        return self.disk is other.disk and (self.cwd, self.root, self.additional) == (
+            other.cwd,
+            other.root,
+            other.additional,
+        )
 
     def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
         """What the anchor of `pattern` stands for."""
@@ -197,16 +210,14 @@ class Ground:
             case "source":
                 return self.spellings(pattern.rule.source.root)
             case "cwd":
-                found = self.spellings(self.cwd)
-                if pattern.wide:
-                    for folder in self.additional:
-                        found += self.spellings(folder)
-                return found
+                folders = dict.fromkeys([self.root, self.cwd, *self.additional]) if pattern.wide else (self.root,)
+                return tuple(names for folder in folders for names in self.spellings(folder))
 
-    @cached_property
+    @lazy
     def working(self) -> tuple[Parts, ...]:
-        """The working directory and the additional ones."""
-        return tuple(names for folder in (self.cwd, *self.additional) for names in self.spellings(folder))
+        """The working directory, the one that the session began in, and the additional ones."""
+        folders = dict.fromkeys([self.cwd, self.root, *self.additional])
+        return tuple(names for folder in folders for names in self.spellings(folder))
 
     def inside(self, reading: Parts) -> bool:
         """True when the path lies in, or is, a working directory."""
@@ -224,12 +235,12 @@ def _below(path: Parts, base: Parts, exact: bool) -> Parts | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _folded(path: Parts) -> Parts:
     return tuple(map(folded, path))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _same_case(path: Parts) -> Parts:
     return tuple(map(same_case, path))
 

@@ -60,7 +60,7 @@ def protected(readings: Iterable[Parts], settings_dir: str) -> str | None:
     return next((why for reading in readings if (why := _protected(reading, settings_dir))), None)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _protected(reading: Parts, settings_dir: str) -> str | None:
     names = [plain_name(name) for name in reading]
     for name in names:

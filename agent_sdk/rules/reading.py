@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from agent_sdk.calls import ToolFacts
 from agent_sdk.rules.bash import BashReading, read_command
@@ -13,18 +12,22 @@ from agent_sdk.rules.paths import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
 from agent_sdk.rules.spelling import Spelled, spell
-from agent_sdk.values import JsonObject
+from agent_sdk.values import JsonObject, lazy
 
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a call is judged: its working directory, the additional ones, the settings folder's name, and the disk."""
+    """Where a call is judged: its working directory, the additional ones, the settings folder's name, and the disk.
+
+    `root` is the directory that the session began in, empty while it is `cwd` itself.
+    """
 
     cwd: str
     additional: tuple[str, ...] = ()
     settings_dir: str = ".claude"
+    root: str = ""
     files: FileView = field(kw_only=True)
 
 
@@ -43,20 +46,20 @@ class Reading:
         self.facts = facts
         self.place = place
         self.registry = registry
-        self.ground = Ground(place.cwd, place.additional, place.files)
+        self.ground = Ground(place.cwd, place.additional, place.files, root=place.root)
 
-    @cached_property
+    @lazy
     def bash(self) -> BashReading | None:
         """The command of a Bash call."""
         command = self.input.get("command") if self.tool == "Bash" else None
         return read_command(command) if isinstance(command, str) else None
 
-    @cached_property
+    @lazy
     def writes(self) -> tuple[Spelled, ...]:
         """The paths that the tool writes."""
         return self._paths(self.facts.writes) if self.facts.writes is not None else ()
 
-    @cached_property
+    @lazy
     def reads(self) -> tuple[Spelled, ...]:
         """The paths that the tool reads; a search without a path reads the working directory."""
         if self.facts.reads is None:
@@ -64,7 +67,7 @@ class Reading:
         found = self._paths(None if self.facts.reads == self.facts.writes else self.facts.reads)
         pattern = self.input.get("pattern") if self.tool == "Glob" else None
         if isinstance(pattern, str) and (pattern.startswith(("/", "~", "\\")) or ".." in pattern):
-            found += (self._spell(_literal_folder(pattern)),)
+            found += tuple(self._spell(_searched(pattern, path.absolute)) for path in found)
         return found
 
     def _paths(self, main: str | None) -> tuple[Spelled, ...]:
@@ -75,14 +78,14 @@ class Reading:
         return tuple(self._spell(text) for text in texts)
 
     def _spell(self, text: str) -> Spelled:
-        return spell(text, self.place.cwd, self.place.files)
+        return spell(text, self.place.cwd, self.ground.files)
 
-    @cached_property
+    @lazy
     def refused(self) -> str | None:
         """Why the call must not run at all: an empty path, or one with a NUL character."""
         return next((path.refused for path in (*self.writes, *self.reads) if path.refused), None)
 
-    @cached_property
+    @lazy
     def odd(self) -> str | None:
         """Why no rule and no mode may approve the call: what it names cannot be told for certain."""
         if self.tool == "Bash":
@@ -93,7 +96,7 @@ class Reading:
             return f"the call names no {wanted}"
         return next((path.odd for path in paths if path.odd), None)
 
-    @cached_property
+    @lazy
     def protected(self) -> str | None:
         """Why a person must agree to what the call writes: the protected name and the reason."""
         if self.bash is not None:
@@ -104,7 +107,7 @@ class Reading:
                 return why
         return None
 
-    @cached_property
+    @lazy
     def inside(self) -> bool:
         """True when all paths lie inside the working directories, in every reading; False for a call without paths."""
         paths = (*self.writes, *self.reads)
@@ -112,17 +115,20 @@ class Reading:
             return False
         return all(self.ground.inside(reading) for path in paths for reading in path.readings)
 
-    @cached_property
+    @lazy
     def critical_removal(self) -> str | None:
         """Why the call is never approved without a person: it may remove the root, home or a working directory."""
         return critical_removal(self.bash, self.ground) if self.bash is not None else None
 
 
-def _literal_folder(pattern: str) -> str:
-    """The folders of a search pattern before its first wildcard."""
-    kept = []
-    for name in pattern.split("/"):
-        if any(char in name for char in "*?["):
-            break
-        kept.append(name)
-    return "/".join(kept) or "/"
+def _searched(pattern: str, base: str) -> str:
+    """The folder that a search pattern leads to: the names before its first wildcard, from `base` on.
+
+    The root when the pattern may climb behind a wildcard.
+    """
+    names = pattern.split("/")
+    literal = next((place for place, name in enumerate(names) if any(char in name for char in "*?[{")), len(names))
+    if ".." in "/".join(names[literal:]):
+        return "/"
+    folder = "/".join(names[:literal]) or ("/" if pattern.startswith("/") else ".")
+    return folder if folder.startswith(("/", "~", "\\")) else f"{base}/{folder}"

@@ -27,6 +27,10 @@ _DESCRIPTOR = re.compile(r"/dev/(fd|stdin|stdout|stderr)(/|$)|/proc/[^/]+/(task/
 _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
 
 
+# What is longer is worked out each time: what is kept must not grow with what a model sends.
+_USUAL = 512
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelled:
     """One path argument. `readings` are all paths that it may mean, the plain one first; `absolute` names that one.
@@ -41,9 +45,17 @@ class Spelled:
     refused: str | None = None
 
 
-@lru_cache(maxsize=4096)
 def parts(path: str) -> Parts:
     """The names of an absolute path, `.` and `..` taken out as text."""
+    return _kept_parts(path) if len(path) <= _USUAL else _parts(path)
+
+
+@lru_cache(maxsize=4096)
+def _kept_parts(path: str) -> Parts:
+    return _parts(path)
+
+
+def _parts(path: str) -> Parts:
     found: list[str] = []
     for name in path.split("/"):
         if name == "..":
@@ -64,9 +76,17 @@ def hidden(text: str) -> bool:
     return _HIDDEN.search(text) is not None
 
 
-@lru_cache(maxsize=8192)
 def folded(name: str) -> str:
     """A name as deny rules compare it: without case, composed, without characters that nobody sees."""
+    return _kept_folded(name) if len(name) <= _USUAL else _folded(name)
+
+
+@lru_cache(maxsize=8192)
+def _kept_folded(name: str) -> str:
+    return _folded(name)
+
+
+def _folded(name: str) -> str:
     if name.isascii():
         return name.lower() if name.isprintable() else _HIDDEN.sub("", name.lower())
     composed = unicodedata.normalize("NFC", unicodedata.normalize("NFC", _HIDDEN.sub("", name)).casefold())
@@ -93,6 +113,8 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
     odd = _odd(text, files.windows)
     written = _absolute(text, cwd, files)
     readings = [parts(written)]
+    if text == "~":
+        readings.append(parts(native_to_slashes(files.home) if files.windows else files.home))
     if files.windows:
         readings += _windows_readings(text, written)
     odd = _follow(written, files, readings) or odd
@@ -115,7 +137,7 @@ def absolute(text: str, cwd: str, files: FileView) -> str:
 
 
 def _absolute(text: str, cwd: str, files: FileView) -> str:
-    if text == "~" or text.startswith("~/") or (files.windows and text.startswith("~\\")):
+    if text.startswith("~/") or (files.windows and text.startswith("~\\")):
         text = files.home + text[1:]
     if not files.windows:
         return text if text.startswith("/") else f"{cwd}/{text}"

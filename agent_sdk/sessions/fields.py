@@ -129,7 +129,7 @@ def plain(place: str, value: Json) -> Json:
 def json_text(record: str, value: JsonObject) -> str:
     """The text that stores keep. Raises SessionError, naming the record, when something inside is not JSON."""
     try:
-        return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+        return to_text(value)
     except (TypeError, ValueError, RecursionError):
         return to_text(plain(record, value))
 

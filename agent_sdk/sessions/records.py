@@ -86,8 +86,8 @@ class PendingApproval:
     `tool_input` is the input as it would run, `original_input` the model's. `digest` binds an answer to what was shown.
     `created_at` and `expires_at` are aware datetimes by the store's clock (`DeferralStore.now`). A call that is asked
     anew gets a new `created_at`: an answer to the older approval does not count for it. `input_schema` is the tool's,
-    so that edits can be checked where the tool is not at hand. `unknown`: the call was started before and its outcome is
-    not known: only a person may let it run again. `answer` is set once one was accepted and not yet used.
+    so that edits can be checked where the tool is not at hand. `unknown`: the call was started before and its outcome
+    is not known: only a person may let it run again. `answer` is set once one was accepted and not yet used.
     """
 
     session_id: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from agent_sdk.calls import ToolCall, ToolFacts, ToolResult
-from agent_sdk.values import JsonObject, digest, lazy
+from agent_sdk.values import JsonObject, copied_object, digest, lazy
 
 
 class Spawn(Protocol):
@@ -18,12 +19,8 @@ class Spawn(Protocol):
         ...
 
 
-class ReadGuard(Protocol):
-    """Tells whether a Read deny or ask rule covers a file that a tool is about to open or list."""
-
-    def __call__(self, path: str) -> bool:
-        """True when the file at the absolute `path` must be left out."""
-        ...
+ReadGuard: TypeAlias = Callable[[str], bool]
+"""True when the file at the absolute path is covered by a Read deny or ask rule, so that a search leaves it out."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +45,8 @@ class ToolContext:
     spawn: Spawn | None = None
     new_cwd: str | None = None
 
+
+log = logging.getLogger("agent_sdk.tools")
 
 Runner: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[ToolResult]]
 Check: TypeAlias = Callable[[JsonObject], str | None]
@@ -114,10 +113,26 @@ class Tool:
         """What the rules must know for this very input."""
         return self._facts[self._must_ask(tool_input)]
 
+    def fault_in(self, tool_input: JsonObject) -> str | None:
+        """What `check` says; a check that fails is a fault too."""
+        try:
+            return self.check(tool_input)
+        except Exception as error:
+            log.error("the input check of the tool %s failed", self.name, exc_info=error)
+            return f"The input of {self.name} could not be checked."
+
+    def is_answered(self, tool_input: JsonObject) -> bool:
+        """What `answered` says; without one, or when it fails, nothing is answered."""
+        try:
+            return self.answered is not None and self.answered(tool_input)
+        except Exception as error:
+            log.error("the tool %s cannot tell whether it is answered", self.name, exc_info=error)
+            return False
+
     def _must_ask(self, tool_input: JsonObject) -> bool:
         if isinstance(self.ask, bool):
             return self.ask
         try:
-            return bool(self.ask(tool_input))
+            return bool(self.ask(copied_object(tool_input)))
         except Exception:
             return True

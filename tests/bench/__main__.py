@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tests.bench.rows import Row, imports, row_a, verdicts
+import anyio
+
+from tests.bench.rows import Row, bare_loop, imports, row_a, verdicts, yardstick
 
 STATEMENTS = (
     "import agent_sdk",
@@ -32,10 +34,12 @@ def table(title: str, rows: Sequence[Row]) -> None:
 def main() -> None:
     """Measure and print. Peers that are not installed are named as such."""
     quick = "--quick" in sys.argv
+    table("The machine at this moment", [yardstick()])
     table(
         "A: one session in memory, n approved tool calls in a row",
         [row_a(n) for n in ((50,) if quick else (50, 200, 800))],
     )
+    table("A, the floor: a bare loop", [anyio.run(bare_loop, 800)])
     table("D: import", [imports(statement) for statement in (STATEMENTS[:2] if quick else STATEMENTS)])
     table("V: one verdict (dry run)", verdicts())
 

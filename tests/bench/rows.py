@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -58,7 +59,7 @@ async def approved_calls(calls: int) -> Row:
         if isinstance(message, UserMessage):
             stamps.append(perf_counter())
     spent = process_time() - before
-    each = [(later - earlier) * 1000 for earlier, later in zip(stamps, stamps[1:], strict=False)]
+    each = [(later - earlier) * 1000 for earlier, later in pairwise(stamps)]
     fifth = max(1, len(each) // 5)
     return {
         "n": calls,
@@ -119,6 +120,29 @@ def verdicts() -> list[Row]:
             verdict = policy.evaluate(tool, tool_input)
         rows.append({"call": name, "us": round((perf_counter() - started) * 500, 1), "verdict": verdict.behavior})
     return rows
+
+
+async def bare_loop(calls: int) -> Row:
+    """The floor under row A: a plain loop with one awaited callback, no product at all."""
+
+    async def callback() -> bool:
+        return True
+
+    started = perf_counter()
+    for _ in range(calls):
+        await callback()
+    return {"n": calls, "ms_per_call": round((perf_counter() - started) * 1000 / calls, 4)}
+
+
+def yardstick() -> Row:
+    """How fast this machine is at this moment: a million additions in plain Python, the best of five, in ms."""
+    best = float("inf")
+    for _ in range(5):
+        started, total = perf_counter(), 0
+        for number in range(1_000_000):
+            total += number
+        best = min(best, perf_counter() - started)
+    return {"what": "1,000,000 additions", "ms": round(best * 1000, 1)}
 
 
 def row_a(calls: int) -> Row:

@@ -96,3 +96,33 @@ def test_ctrl_c_ends_the_run_legally(tmp_path: Path) -> None:
         last = [json.loads(line) for line in command.stdout][-1]
     assert last["terminal_reason"] == "aborted_tools"
     assert command.returncode == 130
+
+
+def test_two_ctrl_c_end_it_at_once(tmp_path: Path) -> None:
+    """The second Ctrl-C does not wait for a result; the exit code is 130 and there is no traceback."""
+    words = [*PROGRAM, *script(tmp_path, [bash("echo started; sleep 60")]), "--mode", "bypassPermissions", "--json"]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=tmp_path, env=environment()) as command:  # fmt: skip
+        assert command.stdout is not None
+        assert command.stderr is not None
+        while json.loads(command.stdout.readline())["type"] != "assistant":
+            pass
+        command.send_signal(signal.SIGINT)
+        command.send_signal(signal.SIGINT)
+        assert "Traceback" not in command.stderr.read()
+    assert command.returncode == 130
+
+
+@pytest.mark.parametrize("options", [["--json"], []], ids=["json", "lines"])
+def test_a_reader_that_leaves_ends_the_run(options: list[str], tmp_path: Path) -> None:
+    """When nobody reads the output any more, the run ends quietly with 141."""
+    turns = [bash("echo on")] * 50
+    words = [*PROGRAM, *script(tmp_path, turns), "--mode", "bypassPermissions", *options]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=tmp_path, env=environment()) as command:  # fmt: skip
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stdout.readline()
+        command.stdout.close()
+        assert command.stderr.read() == ""
+    assert command.returncode == 141

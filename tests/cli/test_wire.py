@@ -10,6 +10,7 @@ import pytest
 from agent_sdk.cli.wire import block_to_json, message_to_json
 from agent_sdk.messages import (
     AssistantMessage,
+    ContentBlock,
     DeferredToolUse,
     Message,
     OtherBlock,
@@ -25,7 +26,7 @@ from agent_sdk.messages import (
 )
 from agent_sdk.values import to_text
 
-BLOCKS = [
+BLOCKS: list[ContentBlock] = [
     TextBlock("hello"),
     ThinkingBlock("hm", "signature"),
     ToolUseBlock("toolu_1", "Bash", {"command": "ls"}),
@@ -57,9 +58,9 @@ MESSAGES: list[tuple[str, Message]] = [
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: type(block).__name__)
-def test_a_block_comes_back_from_its_json(block: object) -> None:
+def test_a_block_comes_back_from_its_json(block: ContentBlock) -> None:
     """The JSON form of a block is that of the Messages API, and reading it gives the same block."""
-    assert content_block(block_to_json(block)) == block  # type: ignore[arg-type]
+    assert content_block(block_to_json(block)) == block
 
 
 @pytest.mark.parametrize(("kind", "message"), MESSAGES, ids=lambda value: value if isinstance(value, str) else "")

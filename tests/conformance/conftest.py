@@ -11,12 +11,14 @@ from tests.conformance.not_yet import NOT_YET
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One parameter set for each case, its id the case's own."""
+    """One parameter set for each case, its id the case's own. Raises UsageError for a folder without cases."""
     if "case" not in metafunc.fixturenames:
         return
     folder = metafunc.config.getoption("--cases")
     marks = {} if folder else NOT_YET
     cases = read_cases(Path(folder) if folder else HANDED)
+    if not cases:
+        raise pytest.UsageError(f"--cases {folder}: there are no cases in this folder")
     metafunc.parametrize(
         "case",
         [pytest.param(case, id=case.id, marks=_expected_to_fail(marks.get(case.id))) for case in cases],

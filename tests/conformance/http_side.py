@@ -10,10 +10,9 @@ from anthropic import AsyncAnthropic
 
 from agent_sdk.models.script import ERROR_TYPES, Fault, Turn, read_turn
 from tests.conformance.record import Record, Sent
-from tests.conformance.script import SUB_PROMPT, Script, is_fault
+from tests.conformance.script import MODEL, SUB_PROMPT, Script, is_fault
 from tests.support.messages_api import MessagesServer
 
-MODEL = "claude-conformance"
 STATUS = {name: status for status, name in ERROR_TYPES.items()} | {"api_error": 500}
 
 

@@ -14,6 +14,7 @@ from tests.conformance.record import Record, Sent
 Turn: TypeAlias = Mapping[str, Any]
 
 DONE: Turn = {"content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn"}
+MODEL = "claude-conformance"
 SUB_PROMPT = "You are the sub-agent of this case."
 
 
@@ -76,7 +77,7 @@ class ScriptedSide:
 
     def options(self) -> dict[str, Any]:
         """What goes into `AgentOptions` for this model."""
-        return {"model": FunctionModel(self._answer, name="conformance")}
+        return {"model": FunctionModel(self._answer, name=MODEL)}
 
     async def aclose(self) -> None:
         """Nothing is open."""

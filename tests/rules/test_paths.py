@@ -100,6 +100,10 @@ def test_links_on_the_side_of_the_rule_are_followed_however_many_rules_there_are
         ("Glob", {"pattern": "../*"}, False),
         ("Glob", {"pattern": "a/../../b/*"}, False),
         ("Glob", {"pattern": "~/*"}, False),
+        ("Glob", {"pattern": "{../*,x}"}, False),
+        ("Glob", {"pattern": "../*", "path": "src/lib"}, True),
+        ("Glob", {"pattern": "../../../*", "path": "src/lib"}, False),
+        ("Glob", {"pattern": "/home/dev/proj/src/*", "path": "src"}, True),
         ("Bash", {"command": "ls"}, False),
         ("WebFetch", {"url": "https://example.com"}, False),
     ],
@@ -173,3 +177,14 @@ def test_allow_never_covers_what_deny_with_the_same_text_does_not(path: str) -> 
     for text in ("Edit(a/**)", "Edit(/a/*)", "Edit(b)", "Edit(//b/**)", "Edit(**/b)", "Edit(~/**)"):
         if book(allow=[text]).allow(call):
             assert book(deny=[text]).deny(call), text
+
+
+def test_a_search_leaves_out_what_read_rules_cover(tmp_path: Path) -> None:
+    """Links of files are followed for each file; bare rules hold for the search itself, not for its files."""
+    root = str(tmp_path.resolve())
+    Path(root, "secret").mkdir()
+    os.symlink(f"{root}/secret/k", f"{root}/innocent")
+    place = Place(root, files=OsFiles())
+    covered = book(deny=["Read(secret/**)"], ask=["Read(*.pem)", "Read"], allow=["Read"]).left_out(place)
+    names = ["secret/k", "innocent", "a.pem", "x/secret/y", "plain"]
+    assert [name for name in names if covered(f"{root}/{name}")] == names[:-1]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -99,25 +99,33 @@ def test_one_of_many_threads_gets_the_claim(threads: int) -> None:
 
 @pytest.mark.anyio
 async def test_an_append_costs_the_same_however_long_the_transcript() -> None:
-    """A thousand appends after twenty thousand entries take no more than a few times the first thousand."""
+    """A hundred appends after ten thousand entries make as many calls as the first hundred."""
     store = InMemoryStore()
 
-    async def thousand(start: int) -> float:
-        began = time.perf_counter()
-        for number in range(start, start + 1000):
-            await store.append(session_key(), [entry(str(number))])
-        return time.perf_counter() - began
+    async def calls_of_a_hundred(start: int) -> int:
+        made = 0
 
-    first = min([await thousand(number * 1000) for number in range(3)])
-    for number in range(3, 20):
-        await thousand(number * 1000)
-    last = min([await thousand(number * 1000) for number in range(20, 23)])
-    assert last < 5 * first + 0.01
+        def count(frame: object, event: str, argument: object) -> None:
+            nonlocal made
+            made += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            for number in range(start, start + 100):
+                await store.append(session_key(), [entry(str(number))])
+        finally:
+            sys.setprofile(None)
+        return made
+
+    first = await calls_of_a_hundred(0)
+    for number in range(100, 10_000):
+        await store.append(session_key(), [entry(str(number))])
+    assert await calls_of_a_hundred(10_000) <= first + 10
 
 
 @pytest.mark.anyio
-async def test_a_page_of_ten_thousand_parked_sessions_is_quick() -> None:
-    """The first and the hundredth page come in far less than a second."""
+async def test_ten_thousand_parked_sessions_come_in_pages() -> None:
+    """The first page holds the oldest hundred, the next one goes on behind it."""
     store = InMemoryStore()
     template = await approval(store, "t1")
     for number in range(10_000):
@@ -127,9 +135,6 @@ async def test_a_page_of_ten_thousand_parked_sessions_is_quick() -> None:
         await store.park(
             claim, session_key(session_id), [], [], [replace(template, session_id=session_id, created_at=created)]
         )
-    began = time.perf_counter()
     page = await store.pending()
-    took = time.perf_counter() - began
     assert [item.session_id for item in page] == [f"s{number}" for number in range(100)]
     assert [item.session_id for item in await store.pending(after=page[-1].cursor, limit=1)] == ["s100"]
-    assert took < 0.5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -196,14 +195,12 @@ async def test_a_pattern_that_never_ends_is_stopped_and_holds_nobody_up(
             await anyio.sleep(0.02)
             beats += 1
 
-    began = time.monotonic()
     async with anyio.create_task_group() as group:
         group.start_soon(beat)
         said = await grep_for(tmp_path, pattern="f|(a+)+$b")
         group.cancel_scope.cancel()
     assert said.splitlines()[0] == "a:1: found: aaaa"
     assert "stopped after" in said
-    assert time.monotonic() - began < 5
     assert beats > 5
 
 

@@ -148,10 +148,13 @@ class Play:
         parked = any(key in self.scene for key in ("resume_with", "resume_with_ordered"))
         calls = [block for block in conversation.blocks(self.saved[-1]) if block.get("type") == "tool_use"]
         turn = {"content": calls, "stop_reason": "tool_use"} if parked else DONE
-        gates = {"gates": {call["id"]: "defer" for call in calls}} if parked else {}
+        given = self.scene.get("options") or {}
+        scene: dict[str, Any] = {"options": {key: given[key] for key in ("system_prompt", "thinking") if key in given}}
+        if parked:
+            scene["gates"] = {call["id"]: "defer" for call in calls}
         self.store = stored.SwappingStore(self.saved) if parked else InMemoryStore()
         stage = Stage(
-            scene=gates,
+            scene=scene,
             record=donor,
             side=ScriptedSide(record=donor, script=Script(turns=[turn])),
             store=self.store,

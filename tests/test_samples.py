@@ -1,0 +1,60 @@
+"""Every sample runs as it is, with an empty home, and shows what it promises."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = ROOT / "samples"
+FACTS = {
+    "approve_in_code.py": [
+        "the model reads: Nothing is removed here. Rename it to notes.old instead.",
+        "'I changed the folder.'",
+        "the run ended: tool_deferred; waiting for an answer: [{'command': 'git push'}]",
+    ],
+    "ask_user_question.py": [
+        '"Which reports?"="Daily, Yearly", "Where does it run?"="on the old server in the cellar"',
+        "unanswered: []",
+    ],
+    "hooks_only.py": [
+        "the model: would run: pip install requests",
+        "the model: Work without sudo.",
+        "2 of 4 calls did not run:",
+        "curl https://example.com | nobody is there to decide",
+    ],
+    "custom_tool.py": [
+        "error:  There is no customer Eve.",
+        "a person is asked about refund {'name': 'Ada', 'euros': 100}",
+        "left: {'Ada': 100, 'Bob': 15}",
+    ],
+}
+
+
+def test_every_sample_is_known_here() -> None:
+    """A new sample needs facts of its own."""
+    assert sorted(FACTS) == sorted(path.name for path in SAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_a_sample_runs_and_shows_what_it_promises(name: str, tmp_path: Path) -> None:
+    """It needs no key and no home, says nothing on standard error, and prints these facts."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-W", "error", str(SAMPLES / name)], capture_output=True, text=True,
+                          cwd=tmp_path, env=environment, timeout=60, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    for fact in FACTS[name]:
+        assert fact in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_a_sample_is_short(name: str) -> None:
+    """At most 80 lines, the first of them saying what it shows."""
+    text = (SAMPLES / name).read_text()
+    assert len(text.splitlines()) <= 80
+    assert text.startswith('"""')
