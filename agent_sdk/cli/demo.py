@@ -58,7 +58,7 @@ class Play:
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of `demo`."""
     parser.add_argument("--script", metavar="FILE", help="play this script instead of the one that comes along")
-    parser.add_argument("--plain", action="store_true", help="plain numbered lines (in this version always so)")
+    parser.add_argument("--plain", action="store_true", help="plain numbered lines, without a cursor")
     parser.add_argument("--yes", action="store_true", help="take the answers from the script, also at a terminal")
 
 
@@ -76,7 +76,8 @@ def run_demo(arguments: Namespace) -> int:
             console.say(TRY)
         console.say(f"(the agent is a script, the tools are real; they work in {folder})", "")
         console.say(f"you: {visible(play.prompt)}")
-        anyio.run(_play, play, console, folder)
+        approver = TerminalApprover(console=console, by="you", mode="plain" if arguments.plain or scripted else "auto")
+        anyio.run(_play, play, console, approver, folder)
     return Exit.OK
 
 
@@ -134,11 +135,11 @@ def _console(play: Play, scripted: bool) -> Iterator[Console]:
         yield Console(reader=LineReader(typed))
 
 
-async def _play(play: Play, console: Console, folder: str) -> None:
+async def _play(play: Play, console: Console, approver: TerminalApprover, folder: str) -> None:
     store = InMemoryStore()
     options = AgentOptions(
         model=play.model,
-        can_use_tool=TerminalApprover(console=console, by="you"),
+        can_use_tool=approver,
         deny=play.deny,
         cwd=folder,
         session_store=store,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
@@ -9,14 +10,15 @@ from argparse import ArgumentParser, Namespace
 import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal
-from agent_sdk.cli.show import denial_lines, message_lines
+from agent_sdk.cli.progress import Progress
+from agent_sdk.cli.show import denial_lines
 from agent_sdk.cli.wire import message_to_json
 from agent_sdk.client import AgentClient
 from agent_sdk.messages import Message, ResultMessage
 from agent_sdk.models.base import Model
 from agent_sdk.models.scripted import ScriptedModel
 from agent_sdk.options import AgentOptions
-from agent_sdk.terminal import Console, TerminalApprover
+from agent_sdk.terminal import Console, InputEnded, TerminalApprover
 from agent_sdk.values import to_text
 
 
@@ -26,6 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="name of the model")
     parser.add_argument("--script", metavar="FILE", help="play this script instead of asking a model: needs no key")
     parser.add_argument("--max-turns", type=int, metavar="N", help="at most so many model requests")
+    parser.add_argument("--plain", action="store_true", help="plain numbered lines, without a cursor")
     parser.add_argument("--json", action="store_true", help="print one message a line; without a terminal ask nobody")
     parser.add_argument("--fail-on-denial", action="store_true", help="exit with 1 when any call was denied")
     parser.add_argument("--resume", metavar="ID", help="not available yet")
@@ -62,7 +65,10 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
     somebody = not arguments.json or is_terminal(sys.stdin, sys.stderr)
     return AgentOptions(
         **({} if model is None else {"model": model}),
-        can_use_tool=TerminalApprover(console=console) if somebody else None,
+        can_use_tool=TerminalApprover(console=console, mode="plain" if arguments.plain else "auto")
+        if somebody
+        else None,
+        include_partial_messages=not arguments.json and console.is_terminal,
         permission_mode=arguments.mode,
         allow=arguments.allow,
         ask=arguments.ask,
@@ -73,50 +79,84 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
 
 
 class _Session:
-    """One prompt, shown as it goes. The first Ctrl-C ends it legally, the second at once."""
+    """A prompt, shown as it goes. The first Ctrl-C ends its run legally, and at a terminal another prompt may follow;
+    the second one ends everything at once. When the terminal vanishes the run is ended legally too.
+    """
 
     def __init__(self, options: AgentOptions, prompt: str, console: Console, *, as_json: bool) -> None:
         self._options = options
-        self._prompt = prompt
+        self._prompt: str | None = prompt
         self._console = console
         self._as_json = as_json
+        self._interactive = not as_json and console.is_terminal
+        fancy = self._interactive and os.environ.get("TERM", "") not in ("", "dumb")
+        self._progress = Progress(console, status=fancy)
         self.result: ResultMessage | None = None
         self.interrupted = False
+        self._hung_up = False
 
     async def run(self) -> None:
         """Run to the result message, or to the second Ctrl-C. Raises what the run raised, OSError for the output."""
         failure: Exception | None = None
         async with AgentClient(self._options) as client, anyio.create_task_group() as tasks:
             await tasks.start(self._hear_signals, client, tasks.cancel_scope)
+            tasks.start_soon(self._tick)
             try:
-                await client.query(self._prompt)
-                async for message in client.receive_response():
-                    self._show(message)
+                while self._prompt is not None:
+                    await client.query(self._prompt)
+                    async for message in client.receive_response():
+                        self._show(message)
+                    self._prompt = await self._next_prompt()
             except Exception as error:
                 failure = error  # raised below: a task group would wrap it
             tasks.cancel_scope.cancel()
         if failure is not None:
             raise failure
 
+    async def _next_prompt(self) -> str | None:
+        """After an interrupted run, what the person wants instead; `None` ends the session."""
+        aborted = self.result is not None and (self.result.terminal_reason or "").startswith("aborted_")
+        if not aborted or not self._interactive or self._hung_up:
+            return None
+        self._console.say("What shall it do instead? Enter alone ends.")
+        self._console.forget_typed()
+        try:
+            words = (await self._console.ask("you> ")).strip()
+        except InputEnded:
+            return None
+        self.interrupted = self.interrupted and not words
+        return words or None
+
+    async def _tick(self) -> None:
+        while True:
+            await anyio.sleep(0.25)
+            self._progress.tick()
+
     def _show(self, message: Message) -> None:
         if isinstance(message, ResultMessage):
             self.result = message
+        if self._hung_up:
+            return
         if self._as_json:
             print(to_text(message_to_json(message)), flush=True)
         else:
-            self._console.say(*message_lines(message))
+            self._progress.show(message)
 
     async def _hear_signals(
         self, client: AgentClient, everything: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]
     ) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGHUP) as signals:
             task_status.started()
-            async for _ in signals:
-                if self.interrupted:
+            async for number in signals:
+                if number == signal.SIGHUP:
+                    self._hung_up = True
+                elif self.interrupted:
                     everything.cancel()
                     return
-                self.interrupted = True
-                print("Interrupting; once more ends it at once.", file=sys.stderr, flush=True)
+                else:
+                    self.interrupted = True
+                    self._progress.close_line()
+                    print("Interrupting; once more ends it at once.", file=sys.stderr, flush=True)
                 await client.interrupt()
 
 
