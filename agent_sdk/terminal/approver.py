@@ -35,9 +35,10 @@ class TerminalApprover:
     person in the trace.
 
     `mode`: `"rich"` draws a card with a cursor and needs the extra `terminal`; `"plain"` is numbered lines without
-    colours, boxes or cursor movement; `"auto"` is rich where that works. Without a terminal, and where `TERM` is
-    `dumb`, everything is plain. `offer_defer` lets the person park a call for somebody else; it needs a store that can
-    park. `when_gone` says what becomes of a call when the input ends or the terminal vanishes before an answer.
+    colours, boxes or cursor movement; `"auto"` is rich where that works. Everything is plain without a terminal, where
+    `TERM` is `dumb`, and where the encoding has no boxes. `offer_defer` lets the person park a call for somebody else;
+    it needs a store that can park. `when_gone` says what becomes of a call when the input ends or the terminal vanishes
+    before an answer.
 
     Only an explicit answer counts; nothing typed before a call was shown does. A call that was waiting and that a rule
     remembered meanwhile covers is answered by that rule. Cancelling a prompt leaves the terminal ready for the next
@@ -77,7 +78,8 @@ class TerminalApprover:
         """Whether the next call would be asked about in the rich form."""
         if self._mode == "plain" or os.environ.get("TERM", "") in ("", "dumb"):
             return False
-        return self._console.is_terminal and (self._mode == "rich" or _has_toolkit())
+        console = self._console
+        return console.is_terminal and _has_boxes(console.output) and (self._mode == "rich" or _has_toolkit())
 
     async def __call__(
         self, tool_name: str, tool_input: dict[str, Any], context: PermissionContext
@@ -146,6 +148,15 @@ async def _ask_richly(console: Console, asking: Asking, when_gone: WhenGone) -> 
 
 def _has_toolkit() -> bool:
     return importlib.util.find_spec("prompt_toolkit") is not None
+
+
+def _has_boxes(output: TextIO) -> bool:
+    """Whether the output's encoding has the characters that a card is drawn with."""
+    try:
+        "─│❯●★✓".encode(output.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _no_need(tool_name: str, decision: Decision) -> str:

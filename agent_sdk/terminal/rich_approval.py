@@ -180,8 +180,9 @@ class ApprovalPage:
         problem = words(visible(self.problem, keep_newlines=False), columns, "error") if self.problem else []
         if self.step == "remember" and self.remember is not None:
             lines = self.remember.lines(columns)
-            room = max(rows - 8, 3)
-            return [*window(lines, around_cursor(lines, room), room)[0], *self.remember.place_lines(columns), *problem]
+            below = [*self.remember.place_lines(columns), *problem]
+            room = max(rows - 4 - len(below) - len(words(_HINTS["remember"], columns)), 2)
+            return [*window(lines, around_cursor(lines, room), room)[0], *below]
         if self.step != "menu":
             return problem
         return [*(_row(act, place == self.cursor) for place, act in enumerate(self.acts)), *problem]

@@ -14,8 +14,15 @@ import pytest
 
 from tests.terminal.screens import ASK, Terminal, compare
 
+BOTH = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 SIZES = {"wide": (100, 30), "narrow": (60, 24)}
 Opens = Callable[..., Terminal]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The harder one of the two. These tests take long: only those marked with `BOTH` run on both."""
+    return "trio"
 
 
 @pytest.fixture
@@ -140,6 +147,7 @@ def test_a_question_card_as_it_is_seen(opened: Opens, size: str) -> None:
     assert "'notes': '以后再说'" in terminal.decision
 
 
+@BOTH
 def test_a_card_is_declined_with_two_keys(opened: Opens) -> None:
     """One Esc only asks; the second one hands the card in empty."""
     terminal = opened(calls=[CARD])
@@ -150,6 +158,7 @@ def test_a_card_is_declined_with_two_keys(opened: Opens) -> None:
     assert "'answers': {}" in terminal.decision
 
 
+@BOTH
 def test_nothing_typed_before_counts(opened: Opens) -> None:
     """Enter and 1 that were hit before the card was there, or in the very moment it appeared, approve nothing."""
     terminal = opened(calls=[bash()])
@@ -225,6 +234,7 @@ def test_an_editor_that_fails_changes_nothing(opened: Opens) -> None:
     assert terminal.decision.startswith("Deny(")
 
 
+@BOTH
 def test_calls_are_asked_one_after_the_other(opened: Opens) -> None:
     """The bar counts those that wait."""
     terminal = opened(calls=[bash("echo one"), bash("echo two"), bash("echo three")])
@@ -248,6 +258,7 @@ def test_the_countdown_runs(opened: Opens) -> None:
     terminal.press("3")
 
 
+@BOTH
 def test_a_cancelled_prompt_leaves_the_terminal_as_it_was(opened: Opens) -> None:
     """A time-out takes the card off the screen, says so, and lines are echoed again."""
     terminal = opened(calls=[bash()], cancel_after=1.5)
@@ -258,6 +269,7 @@ def test_a_cancelled_prompt_leaves_the_terminal_as_it_was(opened: Opens) -> None
     assert terminal.is_restored()
 
 
+@BOTH
 def test_a_cancelled_editor_is_ended(opened: Opens, tmp_path: Path) -> None:
     """Nobody waits for an editor whose prompt is over."""
     terminal = opened(calls=[bash()], cancel_after=2.5, environment={"EDITOR": "sleep 60 #"})
@@ -295,15 +307,7 @@ def test_a_terminal_that_vanishes(anyio_backend: str, tmp_path: Path, when_gone:
     case = json.dumps({"calls": [call], "approver": {"when_gone": when_gone}})
     terminal = Terminal(quiet + told, anyio_backend, case)
     terminal.sees("↑↓")
-    pid = terminal.child.pid
-    os.close(terminal.child.child_fd)
-    for _ in range(200):
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            break
-        signal.sigtimedwait([], 0.05)
-    else:
-        os.kill(pid, signal.SIGKILL)
-        pytest.fail("the program did not end")
+    vanish(terminal)
     written = out.read_text()
     assert "Traceback" not in written
     assert written.replace("Nobody answered", "Not approved").startswith(said), written
@@ -336,6 +340,77 @@ def test_a_card_on_a_dumb_terminal(opened: Opens) -> None:
     compare("\n".join(terminal.lines), "card_dumb")
     terminal.press("\r")
     assert "'第一版要哪些功能？': ['评论', 'RSS'], 'Which port?': '8080'}" in terminal.decision
+
+
+def test_it_follows_the_size_of_the_terminal(opened: Opens) -> None:
+    """A window that is made smaller gets a card that fits."""
+    terminal = opened(calls=[CARD])
+    terminal.asks("│ site:")
+    terminal.screen.resize(24, 60)
+    terminal.child.setwinsize(24, 60)
+    terminal.sees("┌─ preview ────────────────────────────────────────────────┐")
+    assert terminal.lines[-2].startswith("↑↓ move")
+    terminal.press("escape", "escape")
+    assert "'answers': {}" in terminal.decision
+
+
+def test_no_boxes_where_they_cannot_be_written(opened: Opens) -> None:
+    """An output that has only ASCII gets plain lines."""
+    terminal = opened(calls=[bash("echo 中文")], environment={"PYTHONIOENCODING": "ascii"})
+    terminal.sees("6. Why am I asked?")
+    assert "$ echo \\u4e2d\\u6587" in terminal.text
+    terminal.press("3\r")
+
+
+RUN = """
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+sys.stderr = open(sys.argv[2], "a")
+import anyio
+from agent_sdk import AgentOptions, Allow, InMemoryStore, ResultMessage, query
+from agent_sdk.terminal import TerminalApprover
+from agent_sdk.testing import ScriptedModel
+store = InMemoryStore()
+model = ScriptedModel([[{"type": "tool_use", "name": "Bash", "input": {"command": "echo ran"}}], "I see."])
+async def main():
+    options = dict(model=model, session_store=store, cwd=sys.argv[3])
+    approver = TerminalApprover(when_gone=sys.argv[4])
+    async for message in query("Go.", options=AgentOptions(can_use_tool=approver, **options)):
+        if isinstance(message, ResultMessage):
+            ended = message
+    print(ended.terminal_reason, file=sys.stderr, flush=True)
+    answers = {use.id: Allow() for use in ended.deferred_tool_uses}
+    prompt = None if answers else "And now?"
+    options["resume"] = ended.session_id
+    async for message in query(prompt, options=AgentOptions(**options), decisions=answers or None):
+        if isinstance(message, ResultMessage):
+            print(message.terminal_reason, message.result, file=sys.stderr, flush=True)
+anyio.run(main, backend=sys.argv[1])
+"""
+
+
+@BOTH
+@pytest.mark.parametrize(("when_gone", "reason"), [("deny", "completed"), ("defer", "tool_deferred")])
+def test_a_session_survives_its_terminal(anyio_backend: str, tmp_path: Path, when_gone: str, reason: str) -> None:
+    """The run ends as configured, and the session can be resumed; nobody sees a traceback."""
+    out = tmp_path / "out"
+    terminal = Terminal(RUN, anyio_backend, str(out), str(tmp_path), when_gone)
+    terminal.sees("↑↓")
+    vanish(terminal)
+    said = out.read_text().splitlines()
+    assert [line.split()[0] for line in said] == [reason, "completed"], said
+
+
+def vanish(terminal: Terminal) -> None:
+    """Close the terminal under the program, and wait for its end."""
+    pid = terminal.child.pid
+    os.close(terminal.child.child_fd)
+    for _ in range(400):
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            return
+        signal.sigtimedwait([], 0.05)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("the program did not end")
 
 
 def test_plain_by_choice(opened: Opens) -> None:
