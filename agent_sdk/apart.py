@@ -31,6 +31,7 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
     KeyboardInterrupt.
     """
     came: Came[T] = Came()
+    before = _cancellations()
     cancelled = anyio.get_cancelled_exc_class()
     scope = anyio.move_on_after(math.inf if seconds is None else seconds)
     try:
@@ -38,23 +39,28 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
             came.value = await work()
     except cancelled:
         await anyio.lowlevel.checkpoint_if_cancelled()
-        if _cancelled_from_outside():
+        if _cancellations() > before:
             raise
         came.error = RuntimeError("it was cancelled from inside")
-    except Exception as error:
-        came.error = error
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
     except BaseExceptionGroup as group:
         _, rest = group.split((Exception, cancelled))
         if rest is not None:
             raise rest.exceptions[0] from group
         await anyio.lowlevel.checkpoint_if_cancelled()
         came.error = group
+    except BaseException as error:  # also what means "cancelled" on the other back end
+        came.error = error
+    if _cancellations() > before:  # the work kept it to itself, but it was for the run
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        raise cancelled
     came.late = scope.cancel_called
     return came
 
 
-def _cancelled_from_outside() -> bool:
-    """Whether somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing.
+def _cancellations() -> int:
+    """How often somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing.
 
     asyncio is looked up, not imported: on trio it need not be there, and its tasks are not ours.
     """
@@ -62,5 +68,5 @@ def _cancelled_from_outside() -> bool:
     try:
         task = asyncio.current_task() if asyncio is not None else None
     except RuntimeError:  # no asyncio loop runs here
-        return False
-    return task is not None and bool(task.cancelling())
+        return 0
+    return 0 if task is None else int(task.cancelling())

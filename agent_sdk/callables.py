@@ -45,6 +45,28 @@ def shown_as(value: object) -> str:
         return f"an object of type {type(value).__name__}"
 
 
+def told_error(error: BaseException) -> str:
+    """Type and text of an exception of the application, short. Never raises."""
+    return f"{type(error).__name__}: {text_of_error(error):.500}"
+
+
+def text_of_error(error: BaseException) -> str:
+    """What an exception says. Never raises: its `str` is not ours to trust."""
+    try:
+        return str.__str__(str(error))
+    except Exception:
+        return "its text cannot be read"
+
+
+def traceable(error: BaseException) -> BaseException | None:
+    """The exception, for a log record with its traceback; `None` when writing it out would raise."""
+    try:
+        str(error)
+    except Exception:
+        return None
+    return error
+
+
 def _is_async(value: Callable[..., object]) -> bool:
     while isinstance(value, functools.partial):
         value = value.func

@@ -94,11 +94,21 @@ class Conversation:
             assert ended is not None, "the loop ends only when the run has ended"
             self.error = ended.error
             self._stale = bool(ended.deferred)
+            if not ended.deferred:
+                await self._keep_admitted()
         finally:
             settle_settings(session)
             self._running = False
             await self._give_back()
         yield result_message(session, ended)
+
+    async def _keep_admitted(self) -> None:
+        """A prompt that passed the hooks, but that an interrupt kept from being sent, is stored for the next run."""
+        session = self.session
+        kept = [arrival for arrival in session.arrivals if arrival.admitted]
+        session.arrivals = [arrival for arrival in session.arrivals if not arrival.admitted]
+        for arrival in kept:
+            await add_user(session, arrival.content)
 
     async def _give_back(self) -> None:
         """Give the claim back, before anybody hears that the run is over. If that fails, its lease ends it."""

@@ -33,9 +33,9 @@ def _own_words(words: Words, where: str) -> Words:
 
 
 def is_text_or_image(block: object) -> bool:
-    """Whether a block is `{"type": "text", "text": str}` or `{"type": "image", "source": {…}}`, and JSON throughout."""
+    """Whether a block is `{"type": "text", "text": str}` or `{"type": "image", "source": {"type": …}}`, and JSON."""
     match block:
-        case {"type": "text", "text": str()} | {"type": "image", "source": Mapping()}:
+        case {"type": "text", "text": str()} | {"type": "image", "source": {"type": "base64" | "url" | "file"}}:
             return is_json(block)
     return False
 

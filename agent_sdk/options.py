@@ -73,7 +73,7 @@ class AgentOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, frozen=True, strict=True, defer_build=True)
 
-    model: str | Any = "claude-sonnet-4-5"
+    model: str | Any = "claude-sonnet-5-5"
     client: object = None
     system_prompt: str | None = None
     max_turns: int | None = None

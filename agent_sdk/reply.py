@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -23,6 +24,7 @@ from agent_sdk.values import Json, JsonObject, copied_object
 log = logging.getLogger("agent_sdk.model")
 
 _UNUSABLE_MESSAGES = 2
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
@@ -103,9 +105,19 @@ def _retry_news(attempt: int, most: int, pause: float, error: str, status: int |
 
 
 def _bad_ids(content: Sequence[JsonObject]) -> list[str]:
-    """Ids for which the service would refuse the conversation for ever: empty, ill-formed, or twice in one message."""
-    ids = tool_use_ids(content)
-    return [repr(id_) for place, id_ in enumerate(ids) if not USABLE_ID.fullmatch(id_) or id_ in ids[:place]]
+    """Ids and names for which the service would refuse the conversation for ever: empty, ill-formed, or an id twice."""
+    bad: list[str] = []
+    seen: set[str] = set()
+    for block in content:
+        if block.get("type") == "tool_use":
+            call_id = block.get("id")
+            if not isinstance(call_id, str) or not USABLE_ID.fullmatch(call_id) or call_id in seen:
+                bad.append(repr(call_id))
+            elif not isinstance(name := block.get("name"), str) or not _TOOL_NAME.fullmatch(name):
+                bad.append(f"{call_id} (with the tool name {name!r:.80})")
+            else:
+                seen.add(call_id)
+    return bad
 
 
 def _with_fresh_ids(session: Session, reply: Reply) -> Reply:

@@ -28,7 +28,7 @@ def sendable_result(value: object) -> ToolResult | None:
     if not isinstance(value, ToolResult):
         return None
     try:
-        content = value.content if isinstance(value.content, str) else _copied_blocks(value.content)
+        content = str.__str__(value.content) if isinstance(value.content, str) else _copied_blocks(value.content)
         return ToolResult(content, is_error=bool(value.is_error), value=copied(value.value))
     except (TypeError, ValueError, RecursionError):
         return None

@@ -190,12 +190,11 @@ class Session:
         return news
 
     def move(self, cwd: str) -> None:
-        """Later turns run in another working directory, if it lies inside the session's."""
-        roots = (self.options.directory, *map(os.path.abspath, self.options.additional_directories))
+        """Later turns run in another working directory, if it really lies inside the session's."""
         real = os.path.realpath(cwd)
-        if any(_is_inside(real, os.path.realpath(root)) for root in roots):
-            self.cwd = cwd
-            self.policy.move_to(cwd)
+        if any(_is_inside(real, root) for _, root in self.policy.snapshot.place.fixed):
+            self.cwd = real
+            self.policy.move_to(real)
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
@@ -224,7 +223,7 @@ def permission_entry(verdict: Verdict) -> Entry:
 async def target_state(tool: Tool, call: ToolCall) -> str | None:
     """The state of the file that a call would write; `None` for tools that write none."""
     path = target_of(tool, call)
-    return None if path is None else await anyio.to_thread.run_sync(file_state, path)
+    return None if path is None else await anyio.to_thread.run_sync(file_state, path, abandon_on_cancel=True)
 
 
 def target_of(tool: Tool, call: ToolCall) -> str | None:
@@ -242,10 +241,12 @@ def own_settings(options: AgentOptions) -> Settings:
 
 
 def _snapshot(options: AgentOptions) -> Snapshot:
+    additional = tuple(os.path.abspath(folder) for folder in options.additional_directories)
     place = Place(
         cwd=options.directory,
-        additional=tuple(os.path.abspath(folder) for folder in options.additional_directories),
+        additional=additional,
         settings_dir=options.settings_dir,
+        fixed=tuple((folder, os.path.realpath(folder)) for folder in (options.directory, *additional)),
         files=OsFiles(platform=options.platform),
     )
     return Snapshot(

@@ -12,7 +12,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_sdk.apart import apart
-from agent_sdk.callables import shown_as
+from agent_sdk.callables import shown_as, text_of_error, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.decisions import Allow, Considered, Deny, Verdict
 from agent_sdk.errors import ToolError
@@ -64,7 +64,7 @@ class Turn:
         self.aborted = False
         self.parked = False
         self.exhausted: str | None = None
-        self._disk_touched = False
+        self._disk_touched = False  # or may have been, by others, while somebody thought
         self._bound: dict[str, str] = {}
         self._failure: Exception | None = None
         self._new_cwd: dict[int, str] = {}
@@ -160,6 +160,7 @@ class Turn:
                 if docket.verdict is not None:
                     session.tell_hooks(docket.verdict.trace, docket.call.id)
             self.stop = outcome.stop if self.stop is None else self.stop
+            self._disk_touched = self._disk_touched or outcome.waited
             self.aborted = self.aborted or outcome.interrupted_by is not None
         self.aborted = self.aborted or session.interrupt.requested
 
@@ -286,10 +287,24 @@ class Turn:
 
             for docket in group:
                 tasks.start_soon(run, docket)
+        if not self._stopped():
+            for docket in group:
+                self._note_lost(docket)
+
+    def _note_lost(self, docket: Docket) -> None:
+        """A tool that cancelled its own task left nothing behind: what it did is unknown."""
+        if docket.call.id not in self.results and _approved(docket):
+            started = docket.call.id in self.started
+            self.results[docket.call.id] = _error(messages.UNKNOWN_OUTCOME if started else messages.CANCELLED_BEFORE)
+
+    def _stopped(self) -> bool:
+        """Whether nothing more of the turn may start."""
+        ended = self.stop is not None or self.aborted or self._failure is not None
+        return ended or self.session.interrupt.requested
 
     async def _run(self, docket: Docket) -> None:
         """Look once more, begin in the journal, run, end in the journal, let the hooks see it."""
-        if self.stop is not None or self.aborted or self._failure is not None or self.session.interrupt.requested:
+        if self._stopped():
             return
         try:
             if not await self._still_approved(docket) or docket.verdict is None:
@@ -408,10 +423,10 @@ class Turn:
         )
         came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
         if isinstance(came.error, ToolError):
-            return _error(str(came.error) or f"{tool.name} failed.")
+            return _error(text_of_error(came.error) or f"{tool.name} failed.")
         if came.error is not None:
-            log.error("tool %s failed", tool.name, exc_info=came.error)
-            return _error(f"{tool.name} failed: {type(came.error).__name__}: {came.error!s:.500}")
+            log.error("tool %s failed", tool.name, exc_info=traceable(came.error))
+            return _error(f"{tool.name} failed: {told_error(came.error)}")
         if came.value is None and came.late:
             return _error(
                 f"{tool.name} did not finish within {tool.timeout:g} s and was stopped; its effect is unknown."

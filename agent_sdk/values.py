@@ -16,23 +16,37 @@ JsonObject: TypeAlias = Mapping[str, Json]
 
 
 def copied(value: Json) -> Json:
-    """A deep copy of a JSON value: mappings become `dict`, sequences become `list`.
+    """A deep copy of a JSON value: mappings become `dict`, sequences become `list`, all values plain ones.
 
     Raises TypeError, naming the type, when something inside is not JSON.
     """
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise TypeError(f"not a JSON number: {value}")
+    kind = type(value)
+    if kind is str or value is None or kind is bool or kind is int:
         return value
     if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise TypeError(f"JSON object keys are strings, got {key!r}")
-        return {key: copied(item) for key, item in value.items()}
+        return {_copied_key(key): copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [copied(item) for item in value]
+    return _copied_scalar(value)
+
+
+def _copied_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"JSON object keys are strings, got {type(key).__name__}")
+    return str.__str__(key)
+
+
+def _copied_scalar(value: object) -> Json:
+    """A plain value: what is judged must be what runs, and a subclass of `str` may say one thing and be another."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        plain = float.__float__(value)
+        if not isfinite(plain):
+            raise TypeError(f"not a JSON number: {plain}")
+        return plain
     raise TypeError(f"not a JSON value: {type(value).__name__}")
 
 

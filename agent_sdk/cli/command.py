@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -13,7 +17,7 @@ from agent_sdk.config import MODES
 
 
 class Exit(IntEnum):
-    """Exit codes. `NO`: it worked, and the result is no. `INTERRUPTED`, `BROKEN_PIPE`: 128 and the signal's number."""
+    """Exit codes. `NO`: it worked, and the result is no. What a signal ended: 128 and the signal's number."""
 
     OK = 0
     NO = 1
@@ -68,6 +72,15 @@ def add_policy_arguments(parser: ArgumentParser) -> None:
 
 def directory(given: str) -> str:
     """The directory that `--cwd` names. Raises Problem when it is none."""
+    try:
+        os.path.abspath(given)
+    except FileNotFoundError:
+        raise Problem(
+            "the directory in which this was started is not there any more",
+            where="the working directory",
+            to_do="go to a directory that exists, or name one in full with --cwd",
+            code=Exit.ENVIRONMENT,
+        ) from None
     if not Path(given).is_dir():
         raise Problem(f"there is no directory {given!r}", where="--cwd", to_do="name a directory that exists")
     return given
@@ -76,3 +89,17 @@ def directory(given: str) -> str:
 def is_terminal(*streams: TextIO | None) -> bool:
     """True when a person sits behind all of these. A stream that is closed or was never there is none."""
     return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
+
+
+def escape_what_cannot_be_shown() -> None:
+    """From now on a character that the encoding of standard output or error lacks is written as its escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say_aside(*lines: str) -> None:
+    """Write lines to standard error. Who cannot hear them any more misses them; that is no fault."""
+    with suppress(OSError):
+        for line in lines:
+            print(line, file=sys.stderr, flush=True)

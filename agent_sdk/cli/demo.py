@@ -13,6 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem, is_terminal
 from agent_sdk.cli.show import call_line, message_lines
+from agent_sdk.cli.signals import heeding_signals
 from agent_sdk.client import query
 from agent_sdk.errors import OptionsError
 from agent_sdk.ledger import session_key
@@ -77,8 +79,8 @@ def run_demo(arguments: Namespace) -> int:
         console.say(f"(the agent is a script, the tools are real; they work in {folder})", "")
         console.say(f"you: {visible(play.prompt)}")
         approver = TerminalApprover(console=console, by="you", mode="plain" if arguments.plain or scripted else "auto")
-        anyio.run(_play, play, console, approver, folder)
-    return Exit.OK
+        ended_by = anyio.run(heeding_signals, partial(_play, play, console, approver, folder))
+    return Exit.OK if ended_by is None else 128 + ended_by
 
 
 def read_play(text: str, where: str) -> Play:

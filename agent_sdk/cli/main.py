@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
 import warnings
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import NoReturn, TextIO
 
-from agent_sdk.cli.command import Command, Exit, Problem
+from agent_sdk.cli.command import Command, Exit, Problem, escape_what_cannot_be_shown, say_aside
 from agent_sdk.cli.demo import DEMO
 from agent_sdk.cli.explain import EXPLAIN
 from agent_sdk.cli.run import RUN
@@ -22,6 +23,8 @@ from agent_sdk.render.text import visible
 
 COMMANDS: tuple[Command, ...] = (DEMO, RUN, EXPLAIN)
 _log = logging.getLogger("agent_sdk")
+_BY_SIGNAL = 128
+_FAULTS_OF_WRITING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.ENXIO})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,19 +34,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (closed by whoever started us)
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    escape_what_cannot_be_shown()
     try:
         with _plain_words():
-            arguments = _parser().parse_args(argv)
-            command: Command = arguments.chosen
-            code = command.run(arguments)
-            sys.stdout.flush()
-            return code
+            return _run(argv)
     except Problem as problem:
         return _tell(problem)
     except AgentSDKError as error:
         return _tell(_as_problem(error))
     except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
+        say_aside("Interrupted.")
         return Exit.INTERRUPTED
     except BrokenPipeError:
         _give_up_output()
@@ -51,13 +51,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _give_up_output()
         reason = error.strerror or type(error).__name__
-        where = str(error.filename or "standard output")
+        where = str(error.filename or ("standard output" if error.errno in _FAULTS_OF_WRITING else "this machine"))
         return _tell(Problem(reason, where=where, to_do="mend it and try again", code=Exit.ENVIRONMENT))
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    arguments = _parser().parse_args(argv)
+    command: Command = arguments.chosen
+    code = command.run(arguments)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        if code <= _BY_SIGNAL:  # the terminal went away with the signal
+            raise
+        _give_up_output()
+    return code
 
 
 def _give_up_output() -> None:
     """Write what is left of standard output to nowhere: Python would complain at its end that it cannot be flushed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(ArgumentParser):
@@ -100,8 +114,7 @@ def _as_problem(error: AgentSDKError) -> Problem:
 
 
 def _tell(problem: Problem) -> int:
-    for line in problem.lines():
-        print(visible(line, keep_newlines=False), file=sys.stderr)
+    say_aside(*(visible(line, keep_newlines=False) for line in problem.lines()))
     return problem.code
 
 
@@ -138,4 +151,8 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"warning: {visible(str(message), keep_newlines=False)}", file=sys.stderr)
+    say_aside(f"warning: {visible(str(message), keep_newlines=False)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

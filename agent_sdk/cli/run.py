@@ -6,12 +6,14 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 
 import anyio
 
-from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal
+from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal, say_aside
 from agent_sdk.cli.progress import Progress
 from agent_sdk.cli.show import denial_lines
+from agent_sdk.cli.signals import Heard, heeding_signals
 from agent_sdk.cli.wire import message_to_json
 from agent_sdk.client import AgentClient
 from agent_sdk.messages import Message, ResultMessage
@@ -38,6 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run_session(arguments: Namespace) -> int:
     """Run one prompt to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
 
+    A signal that asks it to end (Ctrl-C, SIGTERM, a closed terminal) ends the run and what it started: 128 and more.
+    After the first Ctrl-C at a terminal, the person may say what to do instead, and the session goes on.
+
     Raises Problem, OptionsError or RuleError before anything is sent.
     """
     if arguments.resume is not None:
@@ -51,9 +56,8 @@ def run_session(arguments: Namespace) -> int:
         raise Problem("there is no prompt", where="agent-sdk run PROMPT", to_do="say what the agent is to do")
     console = Console(output=sys.stderr if arguments.json else None)
     session = _Session(_options(arguments, console), prompt, console, as_json=arguments.json)
-    anyio.run(session.run)
-    if session.interrupted:
-        return Exit.INTERRUPTED
+    if (ended_by := anyio.run(heeding_signals, session.run, session.interrupt, session.heard)) is not None:
+        return 128 + ended_by
     return _exit_code(session.result, fail_on_denial=arguments.fail_on_denial)
 
 
@@ -79,27 +83,24 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
 
 
 class _Session:
-    """A prompt, shown as it goes. The first Ctrl-C ends its run legally, and at a terminal another prompt may follow;
-    the second one ends everything at once. When the terminal vanishes the run is ended legally too.
-    """
+    """A prompt, shown as it goes; after a run that was interrupted at a terminal, another prompt may follow."""
 
     def __init__(self, options: AgentOptions, prompt: str, console: Console, *, as_json: bool) -> None:
-        self._options = options
+        self._client = AgentClient(options)
         self._prompt: str | None = prompt
         self._console = console
         self._as_json = as_json
         self._interactive = not as_json and console.is_terminal
-        fancy = self._interactive and os.environ.get("TERM", "") not in ("", "dumb")
-        self._progress = Progress(console, status=fancy)
+        status = self._interactive and os.environ.get("TERM", "") not in ("", "dumb")
+        self._progress = Progress(console, status=status)
+        self._asking: anyio.CancelScope | None = None
+        self.heard = Heard()
         self.result: ResultMessage | None = None
-        self.interrupted = False
-        self._hung_up = False
 
     async def run(self) -> None:
-        """Run to the result message, or to the second Ctrl-C. Raises what the run raised, OSError for the output."""
+        """Run to the last result message. Raises what the run raised, OSError for the output."""
         failure: Exception | None = None
-        async with AgentClient(self._options) as client, anyio.create_task_group() as tasks:
-            await tasks.start(self._hear_signals, client, tasks.cancel_scope)
+        async with self._client as client, anyio.create_task_group() as tasks:
             tasks.start_soon(self._tick)
             try:
                 while self._prompt is not None:
@@ -113,51 +114,46 @@ class _Session:
         if failure is not None:
             raise failure
 
+    async def interrupt(self) -> None:
+        """Have the run end legally: what is in flight is stopped, and the result message comes."""
+        if self._asking is not None:
+            self._asking.cancel()
+        with suppress(OSError, ValueError):  # the terminal may be gone
+            self._progress.close_line()
+        await self._client.interrupt()
+
     async def _next_prompt(self) -> str | None:
         """After an interrupted run, what the person wants instead; `None` ends the session."""
         aborted = self.result is not None and (self.result.terminal_reason or "").startswith("aborted_")
-        if not aborted or not self._interactive or self._hung_up:
+        if not aborted or not self._interactive or set(self.heard.signals) - {signal.SIGINT}:
             return None
+        self.heard.no_hurry()
         self._console.say("What shall it do instead? Enter alone ends.")
         self._console.forget_typed()
-        try:
-            words = (await self._console.ask("you> ")).strip()
-        except InputEnded:
-            return None
-        self.interrupted = self.interrupted and not words
+        words = ""
+        with anyio.CancelScope() as self._asking:
+            try:
+                words = (await self._console.ask("you> ")).strip()
+            except InputEnded:
+                pass
+        self._asking = None
+        if words:
+            self.heard.forget()
         return words or None
 
     async def _tick(self) -> None:
         while True:
             await anyio.sleep(0.25)
-            self._progress.tick()
+            with suppress(OSError, ValueError):
+                self._progress.tick()
 
     def _show(self, message: Message) -> None:
         if isinstance(message, ResultMessage):
             self.result = message
-        if self._hung_up:
-            return
         if self._as_json:
             print(to_text(message_to_json(message)), flush=True)
         else:
             self._progress.show(message)
-
-    async def _hear_signals(
-        self, client: AgentClient, everything: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]
-    ) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGHUP) as signals:
-            task_status.started()
-            async for number in signals:
-                if number == signal.SIGHUP:
-                    self._hung_up = True
-                elif self.interrupted:
-                    everything.cancel()
-                    return
-                else:
-                    self.interrupted = True
-                    self._progress.close_line()
-                    print("Interrupting; once more ends it at once.", file=sys.stderr, flush=True)
-                await client.interrupt()
 
 
 def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
@@ -172,7 +168,7 @@ def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
             code=Exit.ENVIRONMENT,
         )
     if fail_on_denial and result.permission_denials:
-        print("Denied:", *denial_lines(result.permission_denials), sep="\n", file=sys.stderr)
+        say_aside("Denied:", *denial_lines(result.permission_denials))
         return Exit.NO
     return Exit.NO if result.is_error else Exit.OK
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import anyio
 
 from agent_sdk.apart import apart
-from agent_sdk.callables import name_of
+from agent_sdk.callables import name_of, told_error, traceable
 from agent_sdk.calls import ToolCall
 from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, Opinion, Trace
 from agent_sdk.hooks.events import HookCallback, HookEvent
@@ -185,7 +185,10 @@ async def run_hooks(
     hooks = matcher.hooks
     if len(hooks) == 1:
         return [await _run_hook(event, hooks[0], matcher.timeout, make_input(), tool_use_id)]
-    spoken = [Spoken(hook=name_of(hook), details="cancelled: another hook denied") for hook in hooks]
+    # What counts for a hook whose task ends without a word: it failed. A denial cancels the others, which is no fault.
+    lost = [Spoken(hook=name_of(hook), fault="raised an error", details="its task was cancelled") for hook in hooks]
+    spoken = list(lost)
+    denied: list[int] = []
 
     async with anyio.create_task_group() as group:
 
@@ -194,10 +197,14 @@ async def run_hooks(
             spoken[place] = said
             failed = event in _GATES and said.fault is not None and matcher.on_failure == "block"
             if failed or isinstance(said.reply.said, Deny):
+                denied.append(place)
                 group.cancel_scope.cancel()
 
         for place, hook in enumerate(hooks):
             group.start_soon(run, place, hook)
+    if denied:
+        quiet = [replace(one, fault=None, details="cancelled: another hook denied") for one in lost]
+        return [quiet[place] if one is lost[place] else one for place, one in enumerate(spoken)]
     return spoken
 
 
@@ -221,8 +228,8 @@ async def _run_hook(
         fault, details = "gave an invalid answer", str(came.error)
         log.error("%s hook %s gave an invalid answer: %s", event, name, came.error)
     elif came.error is not None:
-        fault, details = "raised an error", f"{type(came.error).__name__}: {came.error}"
-        log.error("%s hook %s raised an error", event, name, exc_info=came.error)
+        fault, details = "raised an error", told_error(came.error)
+        log.error("%s hook %s raised an error: %s", event, name, details, exc_info=traceable(came.error))
     else:
         reply = came.value or NO_OPINION
     took_us = int((perf_counter() - started) * 1_000_000)

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Literal
 
 from agent_sdk.apart import apart
-from agent_sdk.callables import name_of, shown_as
+from agent_sdk.callables import name_of, shown_as, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import AskUserQuestionConfig
 from agent_sdk.decisions import Allow, CanUseTool, Considered, Defer, Deny, PermissionContext, Verdict
@@ -166,8 +166,8 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     fault: FaultKind | None = None
     details = ""
     if came.error is not None:
-        fault, details = "raised an error", f"{type(came.error).__name__}: {came.error}"
-        log.error("can_use_tool raised an error for %s", call.tool, exc_info=came.error)
+        fault, details = "raised an error", told_error(came.error)
+        log.error("can_use_tool raised an error for %s", call.tool, exc_info=traceable(came.error))
     elif came.late:
         fault, details = "timed out", f"no answer within {limit} s"
     elif type(said) not in (Allow, Deny, Defer):  # isinstance would believe a mock, and a subclass that checks nothing

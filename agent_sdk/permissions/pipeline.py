@@ -55,13 +55,14 @@ class Outcome:
     """What came of settling a turn, beside the verdicts.
 
     `stop` is the reason when a hook ended the run; `interrupted_by` is the id of the call whose denial interrupts.
-    `contexts` and `notices` are in call order.
+    `contexts` and `notices` are in call order. `waited`: hooks or people took their time, the disk may have changed.
     """
 
     stop: str | None = None
     interrupted_by: str | None = None
     contexts: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    waited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,10 @@ class Pipeline:
             started = monotonic()
             await self._ask_all(asked, outcome, assistant_text)
             self.on_wait(monotonic() - started)
+        outcome.waited = bool(asked) or self._hears_anything()
+        if outcome.stop is None and outcome.interrupted_by is None:
+            for docket in dockets:
+                _deny_unsettled(docket)
         return outcome
 
     def _hears_anything(self) -> bool:
@@ -259,6 +264,23 @@ async def _side_by_side(jobs: list[Awaitable[None]], worth_it: Callable[[], bool
     async with anyio.create_task_group() as group:
         for job in jobs:
             group.start_soon(run, job)
+
+
+def _deny_unsettled(docket: Docket) -> None:
+    """A gate whose task was cancelled from inside gave no answer, and no answer is no yes."""
+    if docket.verdict is not None and docket.verdict.behavior != "ask":
+        return
+    step = Considered(step="gate", said="deny", note="its task was cancelled")
+    trace = docket.verdict.trace if docket.verdict is not None else ()
+    docket.verdict = Verdict(
+        behavior="deny",
+        call=docket.call,
+        decision=Deny(),
+        by="gate",
+        reason="a gate was cancelled from inside",
+        result=ToolResult(messages.check_failed("raised an error"), is_error=True),
+        trace=(*trace, step),
+    )
 
 
 def _asks(docket: Docket) -> bool:

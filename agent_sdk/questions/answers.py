@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_sdk.questions.labels import any_label, as_labels, distinct, position
+from agent_sdk.questions.labels import any_label, as_labels, distinct, position, says_something
 from agent_sdk.questions.schema import (
     Question,
     Questions,
@@ -219,13 +219,13 @@ def resolve(question: Question, value: Json) -> tuple[str, ...]:
         for item in value:
             if not isinstance(item, str):
                 raise ValueError(f"{where} must be a list of strings, got {kind_of(item)} in it")
-        given = [item.strip() for item in value if isinstance(item, str) and item.strip()]
+        given = [item.strip() for item in value if isinstance(item, str) and says_something(item)]
         if len(given) > 1 and not question.multi_select:
             raise ValueError(f"{where} takes one answer, got a list of {len(given)}: the question is single-select")
         return distinct([any_label(item, question) or item for item in given])
     if value is not None and not isinstance(value, str):
         raise ValueError(f"{where} must be a string or a list of strings, got {kind_of(value)}")
-    words = (value or "").strip()
+    words = (value or "").strip() if says_something(value or "") else ""
     if not words:
         return ()
     return as_labels(words, question) or (words,)

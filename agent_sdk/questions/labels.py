@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -72,3 +73,8 @@ def position(token: str, question: Question) -> int | None:
     digits = "".join(str(int(digit)) for digit in token).lstrip("0")
     number = int(digits) if 0 < len(digits) < 4 else 0
     return number - 1 if 1 <= number <= len(question.options) else None
+
+
+def says_something(text: str) -> bool:
+    """Whether anything in the text can be seen: blanks and invisible characters are no answer."""
+    return any(not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc") for char in text)

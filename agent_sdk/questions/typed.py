@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from agent_sdk.questions.labels import any_label, as_labels, distinct, position
+from agent_sdk.questions.labels import any_label, as_labels, distinct, position, says_something
 from agent_sdk.questions.schema import Question, as_question, number_problem
 from agent_sdk.values import JsonObject
 
@@ -51,7 +51,7 @@ def parse_answer(line: str, question: Question | JsonObject) -> Parsed:
     """
     asked = as_question(question)
     words = line.strip()
-    if not words:
+    if not says_something(words):
         return Skip()
     if asked.kind == "text":
         return Answer((words,), own_words=True)
@@ -62,7 +62,7 @@ def parse_answer(line: str, question: Question | JsonObject) -> Parsed:
         return Answer(known)
     if words[0] in "=＝":
         literal = words[1:].strip()
-        if not literal:
+        if not says_something(literal):
             return Invalid("Write the words after the = sign.")
         return Answer((literal,), own_words=literal not in asked.labels)
     if _NUMBERS.fullmatch(words):

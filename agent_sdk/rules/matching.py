@@ -39,7 +39,7 @@ class Rulebook:
 
         Made for one search: links on the side of the rules are followed once.
         """
-        ground = Ground(place.cwd, place.additional, place.files, root=place.root)
+        ground = Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed)
 
         def covered(path: str) -> bool:
             spelled = spell(path, place.cwd, place.files)

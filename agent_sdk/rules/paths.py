@@ -159,16 +159,26 @@ def _lowered(segments: Sequence[Segment | None], how: Callable[[str], str]) -> S
 class Ground:
     """The folders that anchors stand for, each in every spelling that links give it. One for each call.
 
-    `root` is where the session began: relative rules are anchored there, wherever a `cd` has led since. What it saw of
-    the disk is kept as long as it lives.
+    `root` is where the session began: relative rules are anchored there, wherever a `cd` has led since. `fixed` tells
+    where working directories really were then: one that became a link meanwhile widens nothing. What it saw of the
+    disk is kept as long as it lives.
     """
 
-    def __init__(self, cwd: str, additional: tuple[str, ...], disk: FileView, *, root: str = "") -> None:
+    def __init__(
+        self,
+        cwd: str,
+        additional: tuple[str, ...],
+        disk: FileView,
+        *,
+        root: str = "",
+        fixed: tuple[tuple[str, str], ...] = (),
+    ) -> None:
         self.cwd = cwd
         self.root = root or cwd
         self.additional = additional
         self.disk = disk
         self.files = disk.glance() if isinstance(disk, OsFiles) else disk
+        self._fixed = {folder: tuple(dict.fromkeys([parts(folder), parts(real)])) for folder, real in fixed}
         self._known: dict[str, tuple[Parts, ...]] = {}
         self._links: dict[str, tuple[Parts, ...]] = {}
 
@@ -208,16 +218,25 @@ class Ground:
             case "home":
                 return self.spellings(self.files.home)
             case "source":
-                return self.spellings(pattern.rule.source.root)
+                folders: tuple[str, ...] = (pattern.rule.source.root,)
             case "cwd":
-                folders = dict.fromkeys([self.root, self.cwd, *self.additional]) if pattern.wide else (self.root,)
-                return tuple(names for folder in folders for names in self.spellings(folder))
+                folders = (self.root, self.cwd, *self.additional) if pattern.wide else (self.root,)
+        if pattern.wide:  # deny and ask hold wherever a folder may lead by now
+            now = tuple(names for folder in folders for names in self.spellings(folder))
+            return tuple(dict.fromkeys([*now, *self._settled(folders)]))
+        return self._settled(folders)
+
+    def _settled(self, folders: Iterable[str]) -> tuple[Parts, ...]:
+        """All names of folders as the session found them; of others, as they are now."""
+        return tuple(
+            names for folder in dict.fromkeys(folders) for names in self._fixed.get(folder) or self.spellings(folder)
+        )
 
     @lazy
     def working(self) -> tuple[Parts, ...]:
         """The working directory, the one that the session began in, and the additional ones."""
-        folders = dict.fromkeys([self.cwd, self.root, *self.additional])
-        return tuple(names for folder in folders for names in self.spellings(folder))
+        cwd = () if self._fixed else (self.cwd,)  # what a `cd` leads to lies in one of the others
+        return self._settled((*cwd, self.root, *self.additional))
 
     def inside(self, reading: Parts) -> bool:
         """True when the path lies in, or is, a working directory."""

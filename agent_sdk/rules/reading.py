@@ -21,13 +21,15 @@ _PATH_FIELDS = ("file_path", "notebook_path", "path")
 class Place:
     """Where a call is judged: its working directory, the additional ones, the settings folder's name, and the disk.
 
-    `root` is the directory that the session began in, empty while it is `cwd` itself.
+    `root` is the directory that the session began in, empty while it is `cwd` itself. `fixed` pairs each working
+    directory with the real folder that it was then; empty = it is looked up at every call.
     """
 
     cwd: str
     additional: tuple[str, ...] = ()
     settings_dir: str = ".claude"
     root: str = ""
+    fixed: tuple[tuple[str, str], ...] = ()
     files: FileView = field(kw_only=True)
 
 
@@ -46,7 +48,7 @@ class Reading:
         self.facts = facts
         self.place = place
         self.registry = registry
-        self.ground = Ground(place.cwd, place.additional, place.files, root=place.root)
+        self.ground = Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed)
 
     @lazy
     def bash(self) -> BashReading | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from agent_sdk.values import Json, to_text
+from agent_sdk.values import Json, is_json, to_text
 
 MAX_STEPS = 20_000
 
@@ -72,7 +72,7 @@ def shown(value: Json, limit: int = 60) -> str:
         return text
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
         return "a number of many digits"
-    text = to_text(value)
+    text = to_text(value) if is_json(value) else repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

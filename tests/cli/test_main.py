@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -97,3 +98,68 @@ def test_closed_streams_do_no_harm() -> None:
     words = " ".join(f"'{word}'" for word in [*AGENT_SDK, "demo"])
     done = subprocess.run(["bash", "-c", f"{words} <&- >&- 2>&-"], env=ENVIRONMENT, check=False)
     assert done.returncode == 0
+
+
+DOORS = [["-m", "agent_sdk"], ["-m", "agent_sdk.cli.main"], AGENT_SDK[1:]]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=["package", "module", "function"])
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["nope"], 2)], ids=["good", "bad"])
+def test_every_way_in_leads_to_the_command(door: list[str], words: list[str], code: int) -> None:
+    """Each says something, and hands on the exit code."""
+    done = subprocess.run([sys.executable, *door, *words], capture_output=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == code
+    assert done.stdout + done.stderr
+
+
+POOR = {
+    "ascii": {"PYTHONIOENCODING": "ascii:strict"},
+    "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+}
+SAYING = {
+    "explain": ["explain", "Bash", '{"command": "ls \u6f22 \udcff"}'],
+    "explain as JSON": ["explain", "Bash", '{"command": "ls \u6f22 \udcff"}', "--json"],
+    "explain a strange tool": ["explain", "W\u00e4hle\u6f22", "{}"],
+    "a mistake": ["explain", "Bash", "{}", "--mode", "\u6f22"],
+    "a warning": ["explain", "Bash", "{}", "--allow", "Bash(\u6f22"],
+    "demo": ["demo"],
+    "run": ["run", "go", "--script", "{script}", "--deny", "Bash", "--fail-on-denial"],
+    "run as JSON": ["run", "go", "--script", "{script}", "--json", "--fail-on-denial"],
+}
+
+
+@pytest.mark.parametrize("poor", POOR.values(), ids=POOR)
+@pytest.mark.parametrize("words", SAYING.values(), ids=SAYING)
+def test_what_a_terminal_cannot_show_is_escaped(words: list[str], poor: dict[str, str], tmp_path: Path) -> None:
+    """No encoding of the terminal makes a command fail; JSON stays JSON."""
+    script = tmp_path / "script.json"
+    call = {"type": "tool_use", "name": "Bash", "input": {"command": "echo \u6f22 \ud83d\ude00"}}
+    script.write_text(json.dumps({"turns": [{"content": [{"type": "text", "text": "\u2192 \u6f22"}, call]}]}))
+    command = [*AGENT_SDK, *(word.format(script=script) if word == "{script}" else word for word in words)]
+    done = subprocess.run([word.encode("utf-8", "surrogateescape") for word in command], stdin=subprocess.DEVNULL,
+                          capture_output=True, env={**ENVIRONMENT, **poor}, check=False)  # fmt: skip
+    assert b"Traceback" not in done.stderr
+    assert b"Error" not in done.stderr
+    assert done.returncode in (0, 1, 2)
+    if "--json" in words:
+        assert all(isinstance(json.loads(line), dict) for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("words", [["explain", "Bash", "{}"], ["run", "go", "--cwd", "sub"]], ids=["explain", "run"])
+def test_a_working_directory_that_is_gone_is_told(words: list[str], tmp_path: Path) -> None:
+    """The message names what is missing, and the way out that it names is one."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    start = f"import os; os.rmdir({str(gone)!r}); "
+    command = [sys.executable, "-c", start + AGENT_SDK[2]]
+    done = subprocess.run([*command, *words], cwd=gone, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == 3
+    assert done.stderr.splitlines() == [
+        "error: the directory in which this was started is not there any more",
+        "where: the working directory",
+        "to do: go to a directory that exists, or name one in full with --cwd",
+    ]
+    gone.mkdir()
+    elsewhere = [*command, "explain", "Bash", '{"command": "ls"}', "--cwd", str(tmp_path)]
+    done = subprocess.run(elsewhere, cwd=gone, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert (done.returncode, done.stderr) == (1, "")

@@ -361,3 +361,45 @@ def test_words_are_copied_when_a_decision_is_made() -> None:
     note, message = Allow(note=words).note, Deny(words).message
     words[0]["text"] = object()
     assert note == message == [{"type": "text", "text": "as it was"}]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("native", [True, False], ids=["task", "scope"])
+@pytest.mark.parametrize("place", ["callback", "hook", "tool"])
+async def test_a_yes_that_comes_after_the_run_was_cancelled_runs_nothing(
+    place: str, native: bool, anyio_backend: str
+) -> None:
+    """Whoever keeps the cancellation to itself does not keep the run alive: nothing starts any more."""
+    if native and anyio_backend == "trio":
+        pytest.skip("trio has no cancelled tasks")
+    import asyncio  # noqa: PLC0415
+
+    ran, inside = Ran(), anyio.Event()
+
+    async def keeps(*_: Any) -> Any:
+        inside.set()
+        try:
+            await anyio.sleep(20)
+        except BaseException:
+            return "done" if place == "tool" else Allow()
+
+    gates: dict[str, Any] = {"can_use_tool": keeps if place == "callback" else say_yes}
+    if place == "hook":
+        gates["hooks"] = {"PreToolUse": [HookMatcher(hooks=[keeps])]}
+    tools = [ran.tool("save", keeps if place == "tool" else None)]
+
+    async def run() -> None:
+        await hold([[use("save", "a"), use("save", "b")], "fine"], tools=tools, **gates)
+
+    if native:
+        task = asyncio.create_task(run())
+        await inside.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+    else:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await inside.wait()
+            group.cancel_scope.cancel()
+    assert len(ran.calls) == (place == "tool")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_sdk.rules.bash import LONGEST, read_command
@@ -378,7 +378,8 @@ def test_a_plain_command_is_what_a_shell_would_read(fragments: list[str]) -> Non
 
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=6).map("".join), st.sampled_from([";", "\n", "&&", " | ", "& "]))
 def test_a_denied_command_behind_an_operator_is_denied(before: str, operator: str) -> None:
-    """Whatever stands before it."""
+    """Whatever stands before it, unless a backslash joins the two lines to one word."""
+    assume(not (operator == "\n" and before.endswith("\\")))
     assert judged(f"{before}{operator}rm x", allow=["Bash"], deny=["Bash(rm:*)"]) == "deny"
 
 
