@@ -366,9 +366,9 @@ class Turn:
                 self.results[call.id] = _error(messages.UNKNOWN_OUTCOME)
                 return
         self.started.add(call.id)
-        self._tell_progress("tool_started", call)
+        self.session.tell_tool("tool_started", call)
         result = await self._call_tool(docket.tool, call)
-        self._tell_progress("tool_finished", call)
+        self.session.tell_tool("tool_finished", call)
         if not docket.tool.read_only:
             self._disk_touched = True
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
@@ -377,11 +377,6 @@ class Turn:
         self.results[call.id] = result
         await self._follow(docket, others)
         self.results[call.id] = await self._after_tool(call, result)
-
-    def _tell_progress(self, subtype: str, call: ToolCall) -> None:
-        """For those who watch a run as it goes; they are the ones who asked for partial messages."""
-        if self.session.options.include_partial_messages:
-            self.session.tell(subtype, tool_use_id=call.id, tool_name=call.tool)
 
     async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
         """Waiting approvals whose file was changed from outside before this tool begins: they stay stale."""
