@@ -26,6 +26,9 @@ def not_available_yet(what: str) -> OptionsError:
 class AskUserQuestionConfig:
     """How the agent may ask the person.
 
+    `kinds` are the kinds of questions: choices between options, and where an application shows them, also open texts
+    and numbers (with limits). `preview_format` says how options' previews are written; the model hears of previews only
+    when it is set, and HTML that is more than a plain fragment is refused before anyone sees the question.
     `timeout` is the time limit of one card in seconds (`None` = as long as it takes). `on_timeout` says what then
     happens: the model is told that nobody answered (`"unanswered"`), the call is parked (`"defer"`), or denied.
     `when_nobody` is for runs in which nobody could answer: tell the model to go on with stated assumptions
@@ -41,11 +44,11 @@ class AskUserQuestionConfig:
     when_nobody: Literal["tell", "defer"] = "tell"
 
     def __post_init__(self) -> None:
-        if tuple(self.kinds) != ("choice",):
-            raise not_available_yet(f"AskUserQuestionConfig(kinds={self.kinds!r})")
-        if self.preview_format == "html":
-            raise not_available_yet("AskUserQuestionConfig(preview_format='html')")
-        if self.preview_format not in (None, "markdown"):
+        kinds = () if isinstance(self.kinds, str) else tuple(self.kinds)
+        if not kinds or not set(kinds) <= {"choice", "text", "number"}:
+            raise OptionsError(f"kinds holds 'choice', 'text' and 'number', got {self.kinds!r}", option="kinds")
+        object.__setattr__(self, "kinds", kinds)
+        if self.preview_format not in (None, "markdown", "html"):
             raise OptionsError(f"preview_format is None, 'markdown' or 'html', got {self.preview_format!r}")
         if self.on_timeout not in ("unanswered", "defer", "deny"):
             raise OptionsError(f"on_timeout is 'unanswered', 'defer' or 'deny', got {self.on_timeout!r}")

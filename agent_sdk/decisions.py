@@ -235,6 +235,7 @@ class PermissionContext:
 
     `trace` tells why it is asked; `deadline` is when `approval_timeout` cancels it (`None` = never); `recheck()` judges
     the call again under the rules of this moment and returns a `Verdict`: `ask` means that the answer is still needed.
+    `recheck(updated_input)` judges what the call would be with that input; one that does not fit the tool is `deny`.
     `assistant_text` is what the model wrote in the same message. `agent_path` is empty for the main agent.
     """
 
@@ -256,13 +257,16 @@ class PermissionContext:
     trace: Trace = ()
     deadline: datetime | None = None
     cwd: str = ""
-    _recheck: Callable[[], Verdict] | None = field(default=None, repr=False, compare=False)
+    _recheck: Callable[[Mapping[str, Any] | None], Verdict] | None = field(default=None, repr=False, compare=False)
 
-    def recheck(self) -> Verdict:
-        """Judge the call again under the rules in force now. Raises OptionsError outside of a run."""
+    def recheck(self, updated_input: Mapping[str, Any] | None = None) -> Verdict:
+        """Judge the call, or the one with `updated_input`, under the rules in force now. Nothing is decided by it.
+
+        Raises OptionsError outside of a run.
+        """
         if self._recheck is None:
             raise OptionsError("recheck() works only on the context that a run hands to can_use_tool")
-        return self._recheck()
+        return self._recheck(updated_input)
 
 
 CanUseTool: TypeAlias = Callable[[str, dict[str, Any], PermissionContext], Awaitable[Allow | Deny | Defer]]

@@ -92,7 +92,10 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemMessage:
-    """News for the application that the model does not see: `init`, `api_retry`, `hook_message`, `warning`, …"""
+    """News for the application that the model does not see: `init`, `api_retry`, `hook_message`, `warning`, …
+
+    With `include_partial_messages` also `tool_started` and `tool_finished`, each with `tool_use_id` and `tool_name`.
+    """
 
     subtype: str
     data: JsonObject = field(default_factory=dict)

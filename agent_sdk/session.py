@@ -201,6 +201,11 @@ class Session:
         else:
             self._outbox.append(message)
 
+    def tell_tool(self, subtype: str, call: ToolCall) -> None:
+        """For those who watch a run as it goes: they are the ones who asked for partial messages."""
+        if self.options.include_partial_messages:
+            self.tell(subtype, tool_use_id=call.id, tool_name=call.tool)
+
     def tell_hooks(self, trace: Trace, tool_use_id: str | None = None) -> None:
         """What each hook said, one message a hook, where the options ask for it."""
         for step in trace if self.options.include_hook_events else ():

@@ -366,7 +366,9 @@ class Turn:
                 self.results[call.id] = _error(messages.UNKNOWN_OUTCOME)
                 return
         self.started.add(call.id)
+        self.session.tell_tool("tool_started", call)
         ran = await call_tool(self.session, docket.tool, call, self._bound.get(call.id))
+        self.session.tell_tool("tool_finished", call)
         if ran.new_cwd is not None:
             self._new_cwd[call.index] = ran.new_cwd
         if not docket.tool.read_only:

@@ -12,6 +12,23 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "samples"
 FACTS = {
+    "approval_timeout.py": [
+        "Bash: the prompt is taken away",
+        "the model reads: The user did not answer within 0.3 s.",
+        "the run ended: I have prepared everything",
+    ],
+    "custom_renderer.py": [
+        "Permission needed: Rent a small server\n    60 euros in all",
+        "Note: This is more than 1,000 euros.",
+        "the model reads: rented: small, 3 months",
+        "the model reads: Too dear. Take the small one.",
+    ],
+    "question_with_previews.py": [
+        "  1. Table (Recommended) — can be sorted\n        title   | year",
+        "100 is out of range: type a number from 1 to 50.",
+        'user notes: sort it by year, "What shall the page be called?"="Our shelf"',
+        "'How many books on one page?': '20'",
+    ],
     "approve_in_code.py": [
         "the model reads: Nothing is removed here. Rename it to notes.old instead.",
         "'I changed the folder.'",

@@ -64,7 +64,7 @@ class Play:
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of `demo`."""
     parser.add_argument("--script", metavar="FILE", help="play this script instead of the one that comes along")
-    parser.add_argument("--plain", action="store_true", help="plain numbered lines (in this version always so)")
+    parser.add_argument("--plain", action="store_true", help="plain numbered lines, without a cursor")
     parser.add_argument("--yes", action="store_true", help="take the answers from the script, also at a terminal")
 
 
@@ -90,7 +90,10 @@ def _show(play: Play, arguments: Namespace) -> int:
             console.say(TRY)
         console.say(f"(the agent is a script, the tools are real; they work in {folder})", "")
         console.say(f"you: {visible(play.prompt)}")
-        ended_by = anyio.run(heeding_signals, partial(_play, play, console, folder, Path(elsewhere, "sessions.sqlite")))
+        plain = arguments.plain or scripted
+        approver = TerminalApprover(console=console, by="you", mode="plain" if plain else "auto", offer_defer=True)
+        file = Path(elsewhere, "sessions.sqlite")
+        ended_by = anyio.run(heeding_signals, partial(_play, play, console, approver, folder, file))
     return Exit.OK if ended_by is None else 128 + ended_by
 
 
@@ -152,11 +155,11 @@ def _console(play: Play, scripted: bool) -> Iterator[Console]:
         yield Console(reader=LineReader(typed))
 
 
-async def _play(play: Play, console: Console, folder: str, file: Path) -> None:
+async def _play(play: Play, console: Console, approver: TerminalApprover, folder: str, file: Path) -> None:
     store = SQLiteStore(file)
     options = AgentOptions(
         model=play.model,
-        can_use_tool=TerminalApprover(console=console, by="you", offer_defer=True),
+        can_use_tool=approver,
         deny=play.deny,
         cwd=folder,
         session_store=store,

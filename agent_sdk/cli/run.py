@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, is_terminal, say_aside
-from agent_sdk.cli.show import denial_lines, message_lines
-from agent_sdk.cli.signals import heeding_signals
+from agent_sdk.cli.progress import Progress
+from agent_sdk.cli.show import denial_lines
+from agent_sdk.cli.signals import Heard, heeding_signals
 from agent_sdk.cli.stores import add_store_argument, store_of
 from agent_sdk.cli.wire import message_to_json
 from agent_sdk.client import AgentClient
@@ -20,7 +24,7 @@ from agent_sdk.models.base import Model
 from agent_sdk.models.scripted import ScriptedModel
 from agent_sdk.options import AgentOptions
 from agent_sdk.sessions.sqlite import SQLiteStore
-from agent_sdk.terminal import Console, TerminalApprover
+from agent_sdk.terminal import Console, InputEnded, TerminalApprover
 from agent_sdk.values import to_text
 
 
@@ -45,6 +49,7 @@ def _add_session_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="name of the model")
     parser.add_argument("--script", metavar="FILE", help="play this script instead of asking a model: needs no key")
     parser.add_argument("--max-turns", type=int, metavar="N", help="at most so many model requests")
+    parser.add_argument("--plain", action="store_true", help="plain numbered lines, without a cursor")
     parser.add_argument("--json", action="store_true", help="print one message a line; without a terminal ask nobody")
     parser.add_argument("--fail-on-denial", action="store_true", help="exit with 1 when any call was denied")
     parser.add_argument("--ask-nobody", action="store_true", help="leave parked calls to their stored answers")
@@ -57,6 +62,7 @@ def run_session(arguments: Namespace) -> int:
     """Run a session to its end. Exit code 0 when it ended well, 1 when not, 3 when the model could not be asked.
 
     A signal that asks it to end (Ctrl-C, SIGTERM, a closed terminal) ends the run and what it started: 128 and more.
+    After the first Ctrl-C at a terminal, the person may say what to do instead, and the session goes on.
 
     Raises Problem, OptionsError, SettingsError or RuleError before anything is sent, and SessionError.
     """
@@ -67,7 +73,7 @@ def run_session(arguments: Namespace) -> int:
         raise Problem("there is no prompt", where="agent-sdk run PROMPT", to_do="say what the agent is to do")
     console = Console(output=sys.stderr if arguments.json else None)
     session = _Session(_options(arguments, console), prompt, console, as_json=arguments.json)
-    if (ended_by := anyio.run(heeding_signals, session.run, session.interrupt)) is not None:
+    if (ended_by := anyio.run(heeding_signals, session.run, session.interrupt, session.heard)) is not None:
         return 128 + ended_by
     return _exit_code(session.result, fail_on_denial=arguments.fail_on_denial)
 
@@ -84,7 +90,8 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
     store = store_of(arguments, may_be_new=not stored)
     return AgentOptions(
         **({} if model is None else {"model": model}),
-        can_use_tool=TerminalApprover(console=console, offer_defer=True) if somebody else None,
+        can_use_tool=_approver(arguments, console) if somebody else None,
+        include_partial_messages=not arguments.json and console.is_terminal,
         setting_sources=arguments.setting_sources,
         trust_project=arguments.trust_project,
         session_store=store,
@@ -97,6 +104,10 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
         cwd=_directory(arguments, store),
         **mode,
     )
+
+
+def _approver(arguments: Namespace, console: Console) -> TerminalApprover:
+    return TerminalApprover(console=console, mode="plain" if arguments.plain else "auto", offer_defer=True)
 
 
 def _directory(arguments: Namespace, store: SQLiteStore) -> str:
@@ -112,31 +123,75 @@ def _directory(arguments: Namespace, store: SQLiteStore) -> str:
 
 
 class _Session:
-    """One run, shown as it goes."""
+    """A prompt, shown as it goes; after a run that was interrupted at a terminal, another prompt may follow.
+
+    Without a prompt the stored session goes on where it stands.
+    """
 
     def __init__(self, options: AgentOptions, prompt: str | None, console: Console, *, as_json: bool) -> None:
         self._client = AgentClient(options)
-        self._prompt = prompt
+        self._prompt: str | None = prompt
         self._console = console
         self._as_json = as_json
+        self._interactive = not as_json and console.is_terminal
+        status = self._interactive and os.environ.get("TERM", "") not in ("", "dumb")
+        self._progress = Progress(console, status=status)
+        self._asking: anyio.CancelScope | None = None
+        self.heard = Heard()
         self.result: ResultMessage | None = None
 
     async def run(self) -> None:
-        """Run to the result message. Raises what the run raised, OSError for the output."""
+        """Run to the last result message. Raises what the run raised, OSError for the output."""
         failure: Exception | None = None
-        async with self._client as client:
+        async with self._client as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tick)
             try:
-                await (client.resume() if self._prompt is None else client.query(self._prompt))
-                async for message in client.receive_response():
-                    self._show(message)
+                prompt = self._prompt
+                while True:
+                    await (client.resume() if prompt is None else client.query(prompt))
+                    async for message in client.receive_response():
+                        self._show(message)
+                    prompt = await self._next_prompt()
+                    if prompt is None:
+                        break
             except Exception as error:
-                failure = error  # raised below: the task group of the client would wrap it
+                failure = error  # raised below: a task group would wrap it
+            tasks.cancel_scope.cancel()
         if failure is not None:
             raise failure
 
     async def interrupt(self) -> None:
         """Have the run end legally: what is in flight is stopped, and the result message comes."""
+        if self._asking is not None:
+            self._asking.cancel()
+        with suppress(OSError, ValueError):  # the terminal may be gone
+            self._progress.close_line()
         await self._client.interrupt()
+
+    async def _next_prompt(self) -> str | None:
+        """After an interrupted run, what the person wants instead; `None` ends the session."""
+        aborted = self.result is not None and (self.result.terminal_reason or "").startswith("aborted_")
+        if not aborted or not self._interactive or set(self.heard.signals) - {signal.SIGINT}:
+            return None
+        self.heard.no_hurry()
+        self._console.say("What shall it do instead? Enter alone ends.")
+        self._console.forget_typed()
+        words = ""
+        with anyio.CancelScope() as self._asking:
+            try:
+                words = (await self._console.ask("you> ")).strip()
+            except InputEnded:
+                pass
+        self._asking = None
+        if words:
+            self.heard.forget()
+        return words or None
+
+    async def _tick(self) -> None:
+        while True:
+            await anyio.sleep(0.25)
+            with suppress(OSError, ValueError):
+                self._progress.tick()
 
     def _show(self, message: Message) -> None:
         if isinstance(message, ResultMessage):
@@ -144,7 +199,7 @@ class _Session:
         if self._as_json:
             print(to_text(message_to_json(message)), flush=True)
         else:
-            self._console.say(*message_lines(message))
+            self._progress.show(message)
 
 
 def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:

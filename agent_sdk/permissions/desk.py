@@ -75,7 +75,7 @@ class Waiting:
     elsewhere: Elsewhere | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
     keep: Callable[[Heard], None]
-    recheck: Callable[[], Verdict]
+    recheck: Callable[[JsonObject | None], Verdict]
 
 
 class WrongAnswer(Unfit):

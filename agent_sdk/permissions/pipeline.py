@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 
 import anyio
@@ -15,7 +16,7 @@ from anyio.abc import TaskStatus
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import PermissionMode
 from agent_sdk.decisions import Allow, Ask, Considered, Deny, Verdict
-from agent_sdk.hooks.hear import Heard, Scene, hear
+from agent_sdk.hooks.hear import Heard, Scene, Unfit, hear
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
 from agent_sdk.permissions.elsewhere import Elsewhere
@@ -209,8 +210,19 @@ class Pipeline:
             keep=docket.keep_requested,
             parked=docket.parked,
             elsewhere=elsewhere,
-            recheck=lambda: judge(case_of(docket, self._snapshot(docket))),
+            recheck=partial(self._judge_anew, docket),
         )
+
+    def _judge_anew(self, docket: Docket, update: JsonObject | None) -> Verdict:
+        """What would become of the call now, or of one with the input `update` in its place. Pure."""
+        if update is None:
+            return judge(case_of(docket, self._snapshot(docket)))
+        try:
+            call = docket.call.rewritten(fitted(docket.tool, docket.call, update))
+        except Unfit as unfit:
+            return Verdict(behavior="deny", call=docket.call, decision=Deny(), by="input", reason=str(unfit))
+        changed = replace(docket, call=call, original=call.effective)
+        return judge(case_of(changed, self._snapshot(docket)))
 
     def look_again(self, docket: Docket) -> Verdict:
         """Judge a settled call once more, just before it would run. Pure.

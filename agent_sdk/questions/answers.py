@@ -10,7 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_sdk.questions.labels import any_label, as_labels, distinct, position, says_something
-from agent_sdk.questions.schema import Question, Questions, as_questions, decoded, kind_of, quoted
+from agent_sdk.questions.schema import (
+    Question,
+    Questions,
+    as_questions,
+    decoded,
+    kind_of,
+    number_problem,
+    quoted,
+)
 from agent_sdk.values import Json, JsonObject
 
 _log = logging.getLogger("agent_sdk.questions")
@@ -199,10 +207,14 @@ def _text(value: Json, where: str) -> str:
 def resolve(question: Question, value: Json) -> tuple[str, ...]:
     """The labels and own words that one answer stands for; empty when it says nothing.
 
-    Raises ValueError for a value of another type than text, a list of texts or `None`, and for several items when only
-    one may be chosen.
+    A `number` question takes numbers as well as texts, and keeps them as text.
+
+    Raises ValueError for a value of another type than text, a list of texts or `None`, for several items when only
+    one may be chosen, and for what is no number in range when one was asked for.
     """
     where = f"answers[{quoted(question.question)}]"
+    if question.kind == "number":
+        return _resolve_number(question, value, where)
     if isinstance(value, list | tuple):
         for item in value:
             if not isinstance(item, str):
@@ -217,6 +229,21 @@ def resolve(question: Question, value: Json) -> tuple[str, ...]:
     if not words:
         return ()
     return as_labels(words, question) or (words,)
+
+
+def _resolve_number(question: Question, value: Json, where: str) -> tuple[str, ...]:
+    if isinstance(value, list | tuple):
+        if len(value) > 1:
+            raise ValueError(f"{where} takes one number, got a list of {len(value)}")
+        value = value[0] if value else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = f"{value:.15g}" if isinstance(value, float) else str(value)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{where} must be a number, got {kind_of(value)}")
+    text = (value or "").strip()
+    if text and (problem := number_problem(text, question)) is not None:
+        raise ValueError(f"{where}: {problem.rstrip('.')}")
+    return (text,) if text else ()
 
 
 def _value(reply: Reply) -> Json:

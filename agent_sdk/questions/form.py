@@ -20,11 +20,13 @@ from agent_sdk.values import Json
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the form holds for one question. `values` is the answer so far: labels in the order of the options, then
-    own words. `text` is what stands in the text field; it is no answer before it is set.
+    own words. `text` is what stands in the text field; it is no answer before it is set. `note` is a remark beside the
+    answer, and none itself.
     """
 
     values: tuple[str, ...] = ()
     text: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,16 @@ class QuestionForm:
         }
 
     @property
+    def annotations(self) -> dict[str, Json]:
+        """The `annotations` to hand back: question text to `{preview?, notes?}`, for questions that have any.
+
+        The preview is that of the chosen option of a single-select question.
+        """
+        filled = zip(self.questions, self.entries, strict=True)
+        found = {question.question: _annotation(question, entry) for question, entry in filled}
+        return {text: annotation for text, annotation in found.items() if annotation}
+
+    @property
     def unanswered(self) -> tuple[str, ...]:
         """The texts of the questions that are open."""
         filled = zip(self.questions, self.entries, strict=True)
@@ -130,7 +142,8 @@ class QuestionForm:
         """Answer the question shown: a label, own words, or for multi-select several of them. Blank takes the answer
         back. `advance` goes on to the next page, or submits where there is no submit page.
 
-        Raises ValueError for several items when the question is single-select.
+        Raises ValueError for several items when the question is single-select, and for what is no number in range when
+        a number is asked for.
         """
         if self.current is None:
             return self
@@ -173,12 +186,20 @@ class QuestionForm:
     def set_text(self, *, advance: bool = True) -> Self:
         """Make the typed text the answer; in a multi-select question, an answer beside the chosen options. Blank text
         takes own words back.
+
+        Raises ValueError for what is no number in range when a number is asked for.
         """
         if self.current is None:
             return self
         words = resolve(self.current, [self.entry.text])
         labels = tuple(value for value in self.entry.values if value in self.current.labels)
         return self._answered((*labels, *words) if self.current.multi_select or not words else words, advance)
+
+    def set_note(self, text: str) -> Self:
+        """Put a note beside the answer of the question shown; blank takes it back. It does not answer."""
+        if self.current is None:
+            return self
+        return self._changed(self._with(replace(self.entry, note=text.strip())))
 
     def submit(self) -> Self:
         """Hand the card in. With questions still open, the first time only asks for confirmation."""
@@ -188,7 +209,8 @@ class QuestionForm:
     def _answered(self, values: Sequence[str], advance: bool) -> Self:
         labels = self.questions[self.index].labels
         own = tuple(value for value in values if value not in labels)
-        entry = Entry(
+        entry = replace(
+            self.entry,
             values=tuple(label for label in labels if label in values) + distinct(own),
             text=own[0] if len(own) == 1 else self.entry.text,
         )
@@ -203,3 +225,9 @@ class QuestionForm:
 
     def _changed(self, form: Self) -> Self:
         return self if self.submitted else form
+
+
+def _annotation(question: Question, entry: Entry) -> dict[str, Json]:
+    chosen = [option.preview for option in question.options if option.label in entry.values and option.preview]
+    annotation: dict[str, Json] = {"preview": chosen[0]} if chosen and not question.multi_select else {}
+    return {**annotation, "notes": entry.note} if entry.note else annotation

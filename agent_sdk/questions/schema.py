@@ -6,11 +6,18 @@ Raw JSON becomes values here and nowhere else. Whatever does not fit ends in one
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Literal, TypeAlias, get_args
 
 from agent_sdk.values import Json, JsonObject
+
+Kind: TypeAlias = Literal["choice", "text", "number"]
+"""What a question is answered with: options, a text, or a number. `text` and `number` are opt-in."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 QUESTION_LIMITS = (1, 4)
 OPTION_LIMITS = (2, 4)
@@ -18,6 +25,7 @@ HEADER_WIDTH = 12
 PERSONS_PART = ("answers", "annotations", "response")
 """The fields that only a hook or a person may fill."""
 
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _FIELDS = ("questions", "metadata", *PERSONS_PART)
 
 
@@ -38,12 +46,18 @@ class QuestionOption:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. `question` is the text that answers are keyed by; `options` is kept as a tuple."""
+    """One question. `question` is the text that answers are keyed by; `options` is kept as a tuple.
+
+    A question of kind `text` or `number` has no options; `low` and `high` bound a number, both included.
+    """
 
     question: str
     header: str
-    options: Sequence[QuestionOption]
+    options: Sequence[QuestionOption] = ()
     multi_select: bool = False
+    kind: Kind = "choice"
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", tuple(self.options))
@@ -56,6 +70,10 @@ class Question:
     @property
     def raw(self) -> dict[str, Json]:
         """The question as JSON, with the key names of the wire; `as_question` reads it back."""
+        if self.kind != "choice":
+            limits = {"min": self.low, "max": self.high}
+            asked: dict[str, Json] = {"question": self.question, "header": self.header, "kind": self.kind}
+            return {**asked, **{name: limit for name, limit in limits.items() if limit is not None}}
         return {
             "question": self.question,
             "header": self.header,
@@ -129,10 +147,48 @@ def tidy(raw: JsonObject) -> JsonObject:
     items = decoded(tidied.get("questions"))
     if isinstance(items, list | tuple):
         tidied["questions"] = [
-            {**item, "multiSelect": False} if isinstance(item, Mapping) and "multiSelect" not in item else item
+            {**item, "multiSelect": False} if isinstance(item, Mapping) and _lacks_multi_select(item) else item
             for item in items
         ]
     return tidied
+
+
+def _lacks_multi_select(item: JsonObject) -> bool:
+    return "multiSelect" not in item and item.get("kind", "choice") == "choice"
+
+
+def is_recommended(option: QuestionOption) -> bool:
+    """True when the label ends with "(Recommended)", as the model is told to mark the option that it would take."""
+    return option.label.rstrip().casefold().endswith("(recommended)")
+
+
+def recommended_first(question: Question) -> Question:
+    """The question with its recommended options in front, for showing it; answers are labels and stay the same."""
+    ordered = sorted(question.options, key=lambda option: not is_recommended(option))
+    return question if ordered == list(question.options) else replace(question, options=ordered)
+
+
+def number_problem(text: str, question: Question) -> str | None:
+    """Why `text` is no answer to a `number` question, in one sentence for a person; `None` when it is one."""
+    value = float(text) if _NUMBER.fullmatch(text) else float("nan")
+    if not isfinite(value):
+        return f"{quoted(text, 20)} is not a number: {range_words(question)}."
+    if (question.low is not None and value < question.low) or (question.high is not None and value > question.high):
+        return f"{text} is out of range: {range_words(question)}."
+    return None
+
+
+def range_words(question: Question) -> str:
+    """Which numbers a `number` question takes, in words."""
+    match question.low, question.high:
+        case None, None:
+            return "type a number"
+        case low, None:
+            return f"type a number, {low:.15g} or more"
+        case None, high:
+            return f"type a number, {high:.15g} or less"
+        case low, high:
+            return f"type a number from {low:.15g} to {high:.15g}"
 
 
 def display_header(header: str) -> str:
@@ -207,6 +263,9 @@ def _parse_question(value: Json, where: str) -> Question:
     raw = _object(value, where)
     text = _text(raw, "question", where)
     header = _text(raw, "header", where, blank=True)
+    kind = _parse_kind(raw, where)
+    if kind != "choice":
+        return _parse_open_question(raw, where, text, header, kind)
     if "options" not in raw:
         raise ValueError(f"{where}.options is missing: send an array of 2 to 4 options.")
     items = _array(raw["options"], f"{where}.options")
@@ -222,6 +281,39 @@ def _parse_question(value: Json, where: str) -> Question:
     if not isinstance(multi, bool):
         raise ValueError(f"{where}.multiSelect must be true or false, got {kind_of(multi)}.")
     return Question(text, header, options, multi)
+
+
+def _parse_kind(raw: JsonObject, where: str) -> Kind:
+    given = raw.get("kind")
+    for kind in KINDS:
+        if given == kind:
+            return kind
+    if given is None:
+        return "choice"
+    shown = quoted(given) if isinstance(given, str) else kind_of(given)
+    raise ValueError(f"{where}.kind is one of {', '.join(KINDS)}, got {shown}.")
+
+
+def _parse_open_question(raw: JsonObject, where: str, text: str, header: str, kind: Kind) -> Question:
+    """A question that is answered with a text or a number. `options: []` and `multiSelect: false` say nothing."""
+    for name in ("options", "multiSelect"):
+        if raw.get(name):
+            raise ValueError(f"{where}.{name} does not go with kind {quoted(kind)}: leave it out, or ask a choice.")
+    low, high = _limit(raw, "min", where, kind), _limit(raw, "max", where, kind)
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"{where}.min is {low:.15g} and max is {high:.15g}: no number lies between.")
+    return Question(text, header, kind=kind, low=low, high=high)
+
+
+def _limit(raw: JsonObject, name: str, where: str, kind: Kind) -> float | None:
+    value = raw.get(name)
+    if value is None:
+        return None
+    if kind != "number":
+        raise ValueError(f"{where}.{name} goes with kind 'number' only: leave it out.")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{where}.{name} must be a number, got {kind_of(value)}.")
+    return value
 
 
 def _check_option_count(count: int, where: str) -> None:

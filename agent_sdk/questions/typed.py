@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent_sdk.questions.labels import any_label, as_labels, distinct, position, says_something
-from agent_sdk.questions.schema import Question, as_question
+from agent_sdk.questions.schema import Question, as_question, number_problem
 from agent_sdk.values import JsonObject
 
+_PLAIN_MARKS = str.maketrans("．－＋−", ".-+-")
 _SEPARATORS = re.compile("[,，、]")
 _NUMBERS = re.compile(r"\d+\s*(?:[,，、]\s*\d+\s*)*[,，、]?")
 
@@ -44,6 +45,7 @@ def parse_answer(line: str, question: Question | JsonObject) -> Parsed:
     `2` is the second option; `1,3`, `1，3`, `1、3` are several; digits may be full-width. A label may be typed out, and
     one that is itself a number wins over a position. `=8080` means the words `8080`. An empty line skips. Anything else
     is the person's own words. Several numbers in a single-select question, and numbers out of range, are `Invalid`.
+    Where a text is asked for every line that is not empty is the answer; where a number is, only a number in range.
 
     Raises ValueError when `question` is raw JSON that is no question.
     """
@@ -51,6 +53,10 @@ def parse_answer(line: str, question: Question | JsonObject) -> Parsed:
     words = line.strip()
     if not says_something(words):
         return Skip()
+    if asked.kind == "text":
+        return Answer((words,), own_words=True)
+    if asked.kind == "number":
+        return _number(words, asked)
     known = as_labels(words, asked)
     if known:
         return Answer(known)
@@ -62,6 +68,13 @@ def parse_answer(line: str, question: Question | JsonObject) -> Parsed:
     if _NUMBERS.fullmatch(words):
         return _by_number([token.strip() for token in _SEPARATORS.split(words) if token.strip()], asked)
     return Answer((words,), own_words=True)
+
+
+def _number(words: str, question: Question) -> Parsed:
+    """A typed number, digits of any script, as plain digits."""
+    plain = "".join(str(int(char)) if char.isdecimal() else char for char in words).translate(_PLAIN_MARKS)
+    problem = number_problem(plain, question)
+    return Answer((plain,), own_words=True) if problem is None else Invalid(problem)
 
 
 def _by_number(tokens: Sequence[str], question: Question) -> Parsed:

@@ -9,10 +9,13 @@ from agent_sdk.render.card import (
     Questions,
     ShownOption,
     ShownQuestion,
+    Step,
+    Steps,
     Text,
 )
+from agent_sdk.render.rules import place_in_words, rule_in_words
 from agent_sdk.render.text import shorten, visible
-from agent_sdk.render.tools import Renderer, has_renderer, register, render_call
+from agent_sdk.render.tools import Renderer, has_renderer, mark_steps, register, render_call
 
 __all__ = [
     "Card",
@@ -24,10 +27,15 @@ __all__ = [
     "Renderer",
     "ShownOption",
     "ShownQuestion",
+    "Step",
+    "Steps",
     "Text",
     "has_renderer",
+    "mark_steps",
+    "place_in_words",
     "register",
     "render_call",
+    "rule_in_words",
     "shorten",
     "visible",
 ]

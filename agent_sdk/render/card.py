@@ -53,6 +53,24 @@ class Text:
         object.__setattr__(self, "text", visible(self.text))
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of a command line. `asks` tells whether it needs approval by itself; `None` = not known."""
+
+    text: str
+    asks: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", visible(self.text, keep_newlines=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The commands of a command line, in their order. The line itself is in a `Command`."""
+
+    steps: tuple[Step, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownOption:
     """One option of a question, as it is shown. `preview` may have several lines."""
@@ -70,12 +88,15 @@ class ShownOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownQuestion:
-    """One question, as it is shown. Answers are keyed by the text of the input, not by this one."""
+    """One question, as it is shown. Answers are keyed by the text of the input, not by this one. `hint` tells what to
+    type where there are no options.
+    """
 
     header: str
     question: str
-    options: tuple[ShownOption, ...]
+    options: tuple[ShownOption, ...] = ()
     multi_select: bool = False
+    hint: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "header", visible(self.header, keep_newlines=False))
@@ -89,19 +110,24 @@ class Questions:
     questions: tuple[ShownQuestion, ...]
 
 
-Part: TypeAlias = Command | Diff | Fields | Text | Questions
+Part: TypeAlias = Command | Steps | Diff | Fields | Text | Questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One call. `title` and `summary` are one line each; `notices` are one-line warnings that belong above the rest."""
+    """One call. `title` and `summary` are one line each; `notices` are one-line warnings that belong above the rest.
+
+    `rules` are the rules that could be remembered for the call, one line each, in words.
+    """
 
     title: str
     summary: str = ""
     body: tuple[Part, ...] = ()
     notices: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", visible(self.title, keep_newlines=False))
         object.__setattr__(self, "summary", visible(self.summary, keep_newlines=False))
         object.__setattr__(self, "notices", tuple(visible(text, keep_newlines=False) for text in self.notices))
+        object.__setattr__(self, "rules", tuple(visible(text, keep_newlines=False) for text in self.rules))

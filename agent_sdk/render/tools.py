@@ -9,12 +9,28 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
-from agent_sdk.questions.schema import as_questions, display_header
-from agent_sdk.render.card import Card, Command, Diff, Fields, Part, Questions, ShownOption, ShownQuestion, Text
+from agent_sdk.decisions import PermissionUpdate
+from agent_sdk.questions.schema import Question, as_questions, display_header, range_words, recommended_first
+from agent_sdk.render.card import (
+    Card,
+    Command,
+    Diff,
+    Fields,
+    Part,
+    Questions,
+    ShownOption,
+    ShownQuestion,
+    Step,
+    Steps,
+    Text,
+)
 from agent_sdk.render.diff import Absent, Unreadable, current_text, diff_of
+from agent_sdk.render.rules import suggestion_lines
+from agent_sdk.render.shell import take_apart
 from agent_sdk.render.text import visible
 from agent_sdk.values import Json, JsonObject
 
@@ -41,11 +57,33 @@ def has_renderer(tool_name: str) -> bool:
     return tool_name in _renderers
 
 
-def render_call(tool_name: str, tool_input: JsonObject, *, cwd: str = ".") -> Card:
-    """The card for one call. `cwd` is where it would run; relative paths in the input start there.
+def render_call(
+    tool_name: str, tool_input: JsonObject, *, cwd: str = ".", suggestions: Sequence[PermissionUpdate] = ()
+) -> Card:
+    """The card for one call. `cwd` is where it would run; relative paths in the input start there. `suggestions` are
+    the rules that could be remembered for it: the card tells them in words.
 
     May read the file that an Edit or Write names; changes nothing and raises nothing for a bad input.
     """
+    card = _rendered(tool_name, tool_input, cwd)
+    rules = tuple(line for update in suggestions for line in suggestion_lines(update))
+    return replace(card, rules=rules) if rules else card
+
+
+def mark_steps(card: Card, asks: Callable[[str], bool | None]) -> Card:
+    """The card with each command of a command line marked: does it need approval by itself? `asks` tells, by its text
+    as the card shows it. A card without such steps stays as it is.
+    """
+    if not any(isinstance(part, Steps) for part in card.body):
+        return card
+    body = tuple(
+        Steps(tuple(replace(step, asks=asks(step.text)) for step in part.steps)) if isinstance(part, Steps) else part
+        for part in card.body
+    )
+    return replace(card, body=body)
+
+
+def _rendered(tool_name: str, tool_input: JsonObject, cwd: str) -> Card:
     renderer = _renderers.get(tool_name)
     if renderer is None and tool_name.startswith("mcp__"):
         renderer = _mcp(tool_name)
@@ -73,9 +111,17 @@ def _bash(tool_input: JsonObject, cwd: str) -> Card:
     notices = tuple(words for pattern, words in _SHELL_NOTICES if pattern.search(command))
     if visible(command) != command:
         notices += ("The command holds characters that cannot be seen; they are spelt out.",)
+    apart = take_apart(command)
+    if apart is not None:
+        pairs += [("writes to", target) for target in apart.writes]
+        pairs += [("reads from", target) for target in apart.reads]
     body: tuple[Part, ...] = (Command(command),)
     if pairs:
         body += (Fields(tuple(pairs)),)
+    if apart is not None and len(apart.steps) > 1:
+        body += (Steps(tuple(map(Step, apart.steps))),)
+    elif apart is None:
+        notices += ("It was not taken apart into its commands: read all of it.",)
     return Card(title="Bash: run a command", summary=f"in {cwd}", body=body + rest, notices=notices)
 
 
@@ -173,25 +219,36 @@ def _mcp(tool_name: str) -> Renderer:
     return render
 
 
+def _agent(tool_input: JsonObject, cwd: str) -> Card:
+    summary = _str(tool_input, "description", "")
+    prompt, notices = _cut(_str(tool_input, "prompt"), "prompt")
+    kind = _str(tool_input, "subagent_type", "")
+    body: tuple[Part, ...] = (Fields((("kind", kind),)),) if kind else ()
+    rest = _rest(tool_input, "description", "prompt", "subagent_type")
+    return Card(title="Agent: start a sub-agent", summary=summary, body=(*body, Text(prompt), *rest), notices=notices)
+
+
 def _ask(tool_input: JsonObject, cwd: str) -> Card:
-    shown = tuple(
-        ShownQuestion(
-            header=display_header(question.header),
-            question=question.question,
-            options=tuple(
-                ShownOption(
-                    label=option.label,
-                    description=option.description,
-                    preview=None if question.multi_select else option.preview,
-                )
-                for option in question.options
-            ),
-            multi_select=question.multi_select,
-        )
-        for question in as_questions(tool_input)
-    )
+    shown = tuple(_shown(recommended_first(question)) for question in as_questions(tool_input))
     count = "1 question" if len(shown) == 1 else f"{len(shown)} questions"
     return Card(title="The agent asks", summary=count, body=(Questions(shown),))
+
+
+def _shown(question: Question) -> ShownQuestion:
+    return ShownQuestion(
+        header=display_header(question.header),
+        question=question.question,
+        options=tuple(
+            ShownOption(
+                label=option.label,
+                description=option.description,
+                preview=None if question.multi_select else option.preview,
+            )
+            for option in question.options
+        ),
+        multi_select=question.multi_select,
+        hint={"choice": "", "text": "write your answer", "number": range_words(question)}[question.kind],
+    )
 
 
 def _rest(tool_input: JsonObject, *known: str) -> tuple[Part, ...]:
@@ -227,10 +284,12 @@ def _str(tool_input: JsonObject, name: str, default: str | None = None) -> str:
     return value
 
 
+register("Agent", _agent)
 register("AskUserQuestion", _ask)
 register("Bash", _bash)
 register("Edit", _edit)
 register("Glob", _fields("Glob: list files", "pattern"))
 register("Grep", _fields("Grep: search in files", "pattern"))
 register("Read", _fields("Read: read a file", "file_path"))
+register("WebFetch", _fields("WebFetch: fetch a page", "url"))
 register("Write", _write)

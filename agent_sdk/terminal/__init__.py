@@ -1,8 +1,7 @@
-"""Ask the person at the terminal, in plain numbered lines."""
+"""Ask the person at the terminal: a card with a cursor where it can be drawn, plain numbered lines elsewhere."""
 
+from agent_sdk.terminal.approver import TerminalApprover
 from agent_sdk.terminal.console import Console, InputEnded
 from agent_sdk.terminal.lines import LineReader, LineTooLong
-from agent_sdk.terminal.menu import Choice
-from agent_sdk.terminal.plain import TerminalApprover
 
-__all__ = ["Choice", "Console", "InputEnded", "LineReader", "LineTooLong", "TerminalApprover"]
+__all__ = ["Console", "InputEnded", "LineReader", "LineTooLong", "TerminalApprover"]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_sdk.decisions import PermissionContext
-from agent_sdk.render.card import Card, Command, Diff, Fields, Part, Questions, ShownQuestion, Text
+from agent_sdk.render.card import Card, Command, Diff, Fields, Part, Questions, ShownQuestion, Step, Steps, Text
 from agent_sdk.render.text import visible
 
 INDENT = "    "
+STEP_WORDS = {True: "needs your approval", False: "allowed without asking"}
 
 
 SHOWN_LINES = 400
@@ -44,6 +45,8 @@ def question_lines(question: ShownQuestion, number: int, count: int) -> list[str
         lines.append(f"  {place}. {option.label}{description}")
         if option.preview:
             lines += [INDENT * 2 + line for line in option.preview.split("\n")]
+    if not question.options:
+        return [*lines, f"  {question.hint[:1].upper()}{question.hint[1:]}; Enter skips."]
     numbers = "Type numbers with commas, such as 1,2," if question.multi_select else "Type a number"
     return [*lines, f"  {numbers} or your own words; Enter skips."]
 
@@ -85,6 +88,9 @@ def _part_lines(part: Part, limit: int | None) -> Iterator[str]:
             first, *rest = text.split("\n")
             yield f"  $ {first}"
             yield from (INDENT + line for line in rest)
+        case Steps(steps):
+            yield "  Its commands:"
+            yield from (f"{INDENT}{number}. {_step(step)}" for number, step in enumerate(steps, 1))
         case Diff(lines, left_out):
             drawn = lines[:limit]
             yield from (INDENT + line for line in drawn)
@@ -99,6 +105,10 @@ def _part_lines(part: Part, limit: int | None) -> Iterator[str]:
             yield from (INDENT + line for line in text.split("\n"))
         case Questions():
             pass
+
+
+def _step(step: Step) -> str:
+    return step.text if step.asks is None else f"{step.text}  ({STEP_WORDS[step.asks]})"
 
 
 def _one_line(text: str) -> str:

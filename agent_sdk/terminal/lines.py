@@ -43,7 +43,7 @@ class LineReader:
     @property
     def is_terminal(self) -> bool:
         """True when a person types."""
-        handle = self._handle()
+        handle = self.handle
         return handle is not None and os.isatty(handle)
 
     async def read(self) -> str | None:
@@ -53,7 +53,7 @@ class LineReader:
         Raises LineTooLong for a line of `MAX_BYTES` or more (`TERMINAL_BYTES` on a terminal).
         """
         await checkpoint()
-        handle = self._handle()
+        handle = self.handle
         if handle is None:
             return None
         limit = TERMINAL_BYTES if os.isatty(handle) else MAX_BYTES
@@ -74,7 +74,7 @@ class LineReader:
 
         Raises termios.error when the terminal is gone.
         """
-        handle = self._handle()
+        handle = self.handle
         if handle is not None and os.isatty(handle):
             self._pending.clear()
             self._skipping = False
@@ -91,7 +91,9 @@ class LineReader:
             raise LineTooLong(limit)
         return line.decode("utf-8", errors="replace").removesuffix("\r")
 
-    def _handle(self) -> int | None:
+    @property
+    def handle(self) -> int | None:
+        """The descriptor that is read; `None` when the input is closed or was never there."""
         source = sys.stdin if self._source is None else self._source
         if source is None or isinstance(source, int):
             return source

@@ -1,233 +1,211 @@
-"""What a person can say to a call: a list of choices, one element each."""
+"""The numbered menu of the plain prompt: one handler for each thing that a person can say to a call."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
-from agent_sdk.decisions import Allow, Defer, Deny, PermissionContext, PermissionUpdate
-from agent_sdk.render.card import Card
+from anyio import to_thread
+
+from agent_sdk.decisions import PermissionUpdate
+from agent_sdk.render.rules import PLACES, place_in_words, suggestion_lines
 from agent_sdk.render.text import shorten, visible
+from agent_sdk.terminal.asking import (
+    NUMBERS,
+    WORDS,
+    Act,
+    Asking,
+    Decision,
+    Subject,
+    WhenGone,
+    edited,
+    subject_of,
+    tried,
+)
 from agent_sdk.terminal.console import Console, InputEnded
-from agent_sdk.terminal.draw import card_lines, trace_lines
-from agent_sdk.values import Json, JsonObject
-
-Decision: TypeAlias = Allow | Deny | Defer
+from agent_sdk.terminal.draw import card_lines, is_cut, trace_lines
+from agent_sdk.terminal.editor import EditorFailed, edit_text
 
 _FULL_WIDTH = str.maketrans("０１２３４５６７８９", "0123456789")
-ENDED = "Not approved: nobody answered, because the input of the terminal ended."
+
+Handler: TypeAlias = Callable[[Console, Asking], Awaitable[Decision | Asking | None]]
+"""Returns the decision, the call as it was changed, or `None` when the menu is to be asked again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """A call that waits for a person, how it is shown, and the terminal where the person is.
-
-    `by` is who answers, for the trace.
-    """
-
-    console: Console
-    tool_name: str
-    tool_input: JsonObject
-    context: PermissionContext
-    card: Card
-    by: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One line of the menu. `act` returns the decision, or `None` when the menu is to be asked again.
-
-    `number` is what is typed to choose it; `None` = its place in the menu.
-    """
-
-    words: str
-    act: Callable[[Asking], Awaitable[Decision | None]]
-    number: int | None = None
-
-
-async def ask_about_call(asking: Asking, menu: Sequence[Choice]) -> Decision:
+async def ask_about_call(console: Console, asking: Asking, *, when_gone: WhenGone = "deny") -> Decision:
     """Show the menu until a choice decides. Only the number of a choice chooses; nothing is assumed.
 
-    What was typed before the menu was there is dropped. When the input ends, the call is denied with those words.
+    What was typed before the menu was there is dropped. When the input ends, nobody approved: `when_gone` says whether
+    the call is denied or parked.
     """
-    console = asking.console
-    console.say(*_menu_lines(menu))
+    console.say(*_menu_lines(asking))
     console.forget_typed()
     try:
         while True:
             line = await console.ask()
-            choice = chosen(line, menu)
-            if choice is None:
-                console.say(_no_choice(line, menu))
+            act = chosen(line, _offers(asking))
+            if act is None:
+                console.say(_no_choice(line, asking))
                 continue
-            decision = await choice.act(asking)
-            if decision is not None:
-                return decision
-            console.say(*_menu_lines(menu))
+            came = await _HANDLERS[act](console, asking)
+            if isinstance(came, Asking):
+                asking = came
+                console.say("", f"Permission needed: {asking.card.title}", *card_lines(asking.card))
+            elif came is not None:
+                return came
+            console.say(*_menu_lines(asking))
     except InputEnded:
-        console.say("(the input ended: the call is denied)")
-        return Deny(ENDED, by=asking.by)
+        what = "denied" if when_gone == "deny" else "parked"
+        console.say(f"(the input ended: the call is {what})")
+        return asking.nobody(when_gone)
 
 
-def chosen(line: str, menu: Sequence[Choice]) -> Choice | None:
-    """The choice whose number was typed, alone on its line; full-width digits count. `None` for anything else."""
+def chosen(line: str, offers: Sequence[Act]) -> Act | None:
+    """The act whose number was typed, alone on its line; full-width digits count. `None` for anything else."""
     typed = line.strip().translate(_FULL_WIDTH)
-    return next((choice for place, choice in enumerate(menu, 1) if typed == str(choice.number or place)), None)
+    return next((act for act in offers if typed == str(NUMBERS[act])), None)
 
 
-def _menu_lines(menu: Sequence[Choice]) -> list[str]:
-    return ["May it run?", *(f"  {choice.number or place}. {choice.words}" for place, choice in enumerate(menu, 1))]
+def _offers(asking: Asking) -> tuple[Act, ...]:
+    return asking.offers(show_all=is_cut(asking.card))
 
 
-def _no_choice(line: str, menu: Sequence[Choice]) -> str:
+def _menu_lines(asking: Asking) -> list[str]:
+    return ["May it run?", *(f"  {NUMBERS[act]}. {WORDS[act]}" for act in _offers(asking))]
+
+
+def _no_choice(line: str, asking: Asking) -> str:
     said = f"{shorten(visible(line), 40)} is not one of them" if line.strip() else "Nothing was chosen"
-    numbers = [str(choice.number or place) for place, choice in enumerate(menu, 1)]
-    return f"{said}: type one of the numbers {', '.join(numbers)}."
+    return f"{said}: type {', '.join(str(NUMBERS[act]) for act in _offers(asking))}."
 
 
-async def _approve(asking: Asking) -> Decision | None:
-    return Allow(by=asking.by)
+async def _yes(console: Console, asking: Asking) -> Decision | None:
+    return asking.yes()
 
 
-async def _edit(asking: Asking) -> Decision | None:
-    if asking.tool_name == "Bash":
-        asking.console.say("The command to run instead, on one line. Enter alone goes back.")
-        command = await asking.console.ask("$ ")
-        return Allow({**asking.tool_input, "command": command}, by=asking.by) if command.strip() else None
-    asking.console.say("The whole input to use instead, as JSON on one line. Enter alone goes back.")
-    while (line := await asking.console.ask("JSON> ")).strip():
-        try:
-            return Allow(_json_object(line), by=asking.by)
-        except ValueError as error:
-            asking.console.say(f"That is no input: {visible(str(error), keep_newlines=False)}. Once more, please.")
+async def _edit(console: Console, asking: Asking) -> Decision | Asking | None:
+    """A command is typed anew on one line, every other input as JSON; `!` opens the editor."""
+    subject = subject_of(asking)
+    if subject.field == "command":
+        words, prompt = "The command to run instead, on one line.", "$ "
+    else:
+        words, prompt = "The whole input to use instead, as JSON on one line.", "JSON> "
+    console.say(f"{words} Enter alone goes back, ! alone opens your editor on {subject.label}.")
+    while (line := await console.ask(prompt)).strip():
+        by_editor = line.strip() == "!"
+        if by_editor:
+            came = await _from_editor(console, asking, subject)
+        else:
+            on_line = subject if subject.field == "command" else replace(subject, field=None)
+            came = await _changed(asking, on_line, line)
+        if isinstance(came, Asking):
+            return came if by_editor else replace(came, changed=True).yes()
+        console.say(f"{came} Once more, please.")
     return None
 
 
-async def _deny(asking: Asking) -> Decision | None:
-    return Deny(by=asking.by)
-
-
-async def _deny_with_words(asking: Asking) -> Decision | None:
-    asking.console.say("What the agent should know, or do instead. Enter alone goes back.")
-    words = (await asking.console.ask()).strip()
-    return Deny(words, by=asking.by) if words else None
-
-
-async def _interrupt(asking: Asking) -> Decision | None:
-    return Deny("The person interrupted the work.", interrupt=True, by=asking.by)
-
-
-async def _explain(asking: Asking) -> Decision | None:
-    asking.console.say("What was considered, in this order:", *trace_lines(asking.context))
-    return None
-
-
-async def _later(asking: Asking) -> Decision | None:
-    return Defer("put off by the person at the terminal")
-
-
-async def _show_all(asking: Asking) -> Decision | None:
-    asking.console.say(*card_lines(asking.card, limit=None))
-    return None
-
-
-MENU: tuple[Choice, ...] = (
-    Choice("Yes, once", _approve),
-    Choice("Yes, with changes: edit the input, then run it", _edit),
-    Choice("No", _deny),
-    Choice("No, and say why or what to do instead", _deny_with_words),
-    Choice("No, and stop the agent", _interrupt),
-    Choice("Why am I asked?", _explain),
-)
-"""The choices of this version, in the order of their numbers."""
-
-LONG_MENU = (*MENU, Choice("Show all of the change", _show_all))
-"""For a call that is too long to be shown at once."""
-
-LATER = Choice("Not now: park it, somebody answers later", _later, number=9)
-"""Where calls can be parked."""
-
-PLACES = {
-    "session": "for this session",
-    "localSettings": "in settings.local.json",
-    "projectSettings": "in settings.json of the project",
-    "userSettings": "in settings.json in your home",
-}
-"""Where a rule is kept, in words."""
-
-
-def menu_for(context: PermissionContext, *, cut: bool) -> tuple[Choice, ...]:
-    """The menu of one call: the choices that are always there, then those that remember. Numbers never move."""
-    menu = LONG_MENU if cut else MENU
-    narrowest = [update for update in context.suggestions if update.rung == 0]
-    wider = [update for update in context.suggestions if update.rung > 0]
-    if not narrowest:
-        return menu
-    rules = ", ".join(map(rules_of, narrowest))
-    places = dict.fromkeys(update.destination for update in narrowest)
-    if "session" not in places:
-        where = " and ".join(PLACES[place] for place in places)
-        menu += (Choice(f"Yes, and always: {rules} ({where})", _always(narrowest)),)
-    in_session = [update.at("session") for update in narrowest]
-    menu += (Choice(f"Yes, and for this session: {rules}", _always(in_session)),)
-    return (*menu, Choice("Yes, and remember a wider rule", _wider(narrowest, wider))) if wider else menu
-
-
-def rules_of(update: PermissionUpdate) -> str:
-    """The rules of an update on one line, safe to print."""
-    return visible(", ".join(map(str, update.rules)), keep_newlines=False)
-
-
-def _always(updates: Sequence[PermissionUpdate]) -> Callable[[Asking], Awaitable[Decision | None]]:
-    async def act(asking: Asking) -> Decision | None:
-        return Allow(updated_permissions=updates, by=asking.by)
-
-    return act
-
-
-def _wider(
-    narrowest: Sequence[PermissionUpdate], wider: Sequence[PermissionUpdate]
-) -> Callable[[Asking], Awaitable[Decision | None]]:
-    """Lists the wider rules. One takes the place of the narrow rule for the same part of the call."""
-
-    async def act(asking: Asking) -> Decision | None:
-        console = asking.console
-        console.say("Each of these covers more than this call. A number, or Enter to go back.")
-        for number, update in enumerate(wider, 1):
-            covers = f", for {visible(update.covers, keep_newlines=False)}" if update.covers else ""
-            console.say(f"  {number}. {rules_of(update)} ({PLACES[update.destination]}{covers})")
-        while (line := await console.ask()).strip():
-            picked = _number(line, len(wider))
-            if picked is not None:
-                chosen = wider[picked - 1]
-                kept = [update for update in narrowest if update.covers != chosen.covers]
-                return Allow(updated_permissions=[*kept, chosen], by=asking.by)
-            console.say(f"Type a number from 1 to {len(wider)}, or Enter alone.")
-        return None
-
-    return act
-
-
-def _number(line: str, most: int) -> int | None:
-    """The number that was typed, alone on its line; `None` for anything else."""
-    typed = line.strip().translate(_FULL_WIDTH)
-    return next((number for number in range(1, most + 1) if typed == str(number)), None)
-
-
-def _json_object(line: str) -> dict[str, Json]:
-    """Raises ValueError, in words for a person, for anything but one JSON object."""
+async def _from_editor(console: Console, asking: Asking, subject: Subject) -> Asking | str:
+    if not console.is_terminal:
+        return "There is no terminal for an editor."
     try:
-        value = json.loads(line, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at column {error.colno}") from None
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if not isinstance(value, dict):
-        raise ValueError("it must be an object in braces")
-    return value
+        text = await edit_text(subject.text, subject.suffix)
+    except EditorFailed as error:
+        return f"The editor failed: {visible(str(error), keep_newlines=False)}."
+    return await _changed(asking, subject, text)
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+async def _changed(asking: Asking, subject: Subject, text: str) -> Asking | str:
+    try:
+        tool_input = edited(asking, subject, text)
+    except ValueError as error:
+        return f"That is no input: {visible(str(error), keep_newlines=False)}."
+    came = await to_thread.run_sync(tried, asking, tool_input, abandon_on_cancel=True)
+    return visible(came, keep_newlines=False) if isinstance(came, str) else came
+
+
+async def _no(console: Console, asking: Asking) -> Decision | None:
+    return asking.no()
+
+
+async def _words(console: Console, asking: Asking) -> Decision | None:
+    console.say("What the agent should know, or do instead. Enter alone goes back.")
+    words = (await console.ask()).strip()
+    return asking.no(words) if words else None
+
+
+async def _stop(console: Console, asking: Asking) -> Decision | None:
+    return asking.stop()
+
+
+async def _why(console: Console, asking: Asking) -> Decision | None:
+    console.say("What was considered, in this order:", *trace_lines(asking.context))
+    return None
+
+
+async def _all(console: Console, asking: Asking) -> Decision | None:
+    console.say(*card_lines(asking.card, limit=None))
+    return None
+
+
+async def _later(console: Console, asking: Asking) -> Decision | None:
+    return asking.later()
+
+
+async def _remember(console: Console, asking: Asking) -> Decision | None:
+    suggestions = asking.suggestions
+    console.say("What shall be remembered? One number for each part, with commas. Enter alone goes back.")
+    covers = None
+    for number, update in enumerate(suggestions, 1):
+        if update.covers and update.covers != covers:
+            covers = update.covers
+            console.say(f"  For {visible(covers, keep_newlines=False)}:")
+        console.say(*(f"  {number}. {line}" for line in suggestion_lines(update)))
+        console.say(f"       kept for {place_in_words(update.destination)}")
+    while (line := await console.ask()).strip():
+        updates = picked(line, suggestions)
+        if isinstance(updates, str):
+            console.say(updates)
+        elif (kept := await _place(console, updates)) is not None:
+            return asking.yes(kept)
+    return None
+
+
+def picked(line: str, suggestions: Sequence[PermissionUpdate]) -> list[PermissionUpdate] | str:
+    """The suggestions whose numbers were typed, one for each part of the call at most; or what is wrong, in words."""
+    updates: list[PermissionUpdate] = []
+    for token in line.translate(_FULL_WIDTH).replace("，", ",").replace("、", ",").split(","):
+        number = token.strip()
+        if not number.isascii() or not number.isdecimal() or not 1 <= int(number) <= len(suggestions):
+            return f"Type numbers from 1 to {len(suggestions)}."
+        updates.append(suggestions[int(number) - 1])
+    if len({update.covers for update in updates}) < len(updates):
+        return "One number for each part: a wider rule covers what a narrower one does."
+    return updates
+
+
+async def _place(console: Console, updates: list[PermissionUpdate]) -> list[PermissionUpdate] | None:
+    """The updates for the place that the person names; `None` to go back."""
+    console.say("Kept where? Enter alone: as it says above. 0 goes back.")
+    console.say(*(f"  {number}. {place_in_words(place)}" for number, place in enumerate(PLACES, 1)))
+    while True:
+        typed = (await console.ask()).strip().translate(_FULL_WIDTH)
+        if typed in ("", "0"):
+            return None if typed else updates
+        for number, place in enumerate(PLACES, 1):
+            if typed == str(number):
+                return [replace(update, destination=place) for update in updates]
+        console.say(f"Type a number from 0 to {len(PLACES)}, or Enter alone.")
+
+
+_HANDLERS: dict[Act, Handler] = {
+    "yes": _yes,
+    "edit": _edit,
+    "no": _no,
+    "words": _words,
+    "stop": _stop,
+    "why": _why,
+    "all": _all,
+    "remember": _remember,
+    "later": _later,
+}

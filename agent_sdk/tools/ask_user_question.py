@@ -7,12 +7,14 @@ questions, and running the tool turns these into the text that the model reads.
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from agent_sdk.calls import ToolResult
 from agent_sdk.config import AskUserQuestionConfig
 from agent_sdk.errors import ToolError
 from agent_sdk.questions.answers import collect, read_answers
 from agent_sdk.questions.manual import DESCRIPTION, SYSTEM_SENTENCE, input_schema
+from agent_sdk.questions.previews import preview_problem
 from agent_sdk.questions.schema import HEADER_WIDTH, PERSONS_PART, parse_input, quoted, tidy
 from agent_sdk.questions.wording import NOBODY, format_result, timed_out
 from agent_sdk.tools.base import Tool, ToolContext
@@ -26,18 +28,19 @@ __all__ = ["NAME", "SYSTEM_SENTENCE", "ask_user_question_tool", "nobody_result",
 
 
 def ask_user_question_tool(config: AskUserQuestionConfig | None = None) -> Tool:
-    """The tool as the model is offered it; `config.preview_format` decides whether it is told of previews.
+    """The tool as the model is offered it. `config` decides which kinds of questions it may ask, whether it is told of
+    previews, and whether these are checked as HTML.
 
     A person takes part in every call. `accept(current, update)` keeps the questions that were asked and takes over
     `answers`, `annotations` and `response`; it raises ValueError for other questions, wrong keys and unknown fields.
     """
-    previews = config is not None and config.preview_format is not None
+    config = config or AskUserQuestionConfig()
     return Tool(
         name=NAME,
         description=DESCRIPTION,
-        input_schema=input_schema(preview=previews),
+        input_schema=input_schema(preview=config.preview_format, kinds=config.kinds),
         run=_run,
-        check=_check,
+        check=partial(_check, config),
         read_only=True,
         idempotent=True,
         ask=True,
@@ -69,12 +72,15 @@ async def _run(tool_input: JsonObject, context: ToolContext) -> ToolResult:
     return ToolResult(format_result(answers), value=answers.as_value())
 
 
-def _check(tool_input: JsonObject) -> str | None:
+def _check(config: AskUserQuestionConfig, tool_input: JsonObject) -> str | None:
     try:
-        parse_input(tool_input)
+        card = parse_input(tool_input)
     except ValueError as error:
         return str(error)
-    return None
+    for number, question in enumerate(card.questions):
+        if question.kind not in config.kinds:
+            return f"questions[{number}].kind is one of {', '.join(config.kinds)} here, got {quoted(question.kind)}."
+    return preview_problem(tuple(card.questions)) if config.preview_format == "html" else None
 
 
 def _prepare(tool_input: JsonObject) -> JsonObject:

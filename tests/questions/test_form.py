@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from agent_sdk.questions import AskUserQuestionInput, QuestionForm, read_answers
+from agent_sdk.questions import AskUserQuestionInput, Question, QuestionForm, QuestionOption, read_answers
 from tests.questions.cards import CARD, DATABASE, DEPLOY, FEATURES
 
 DB, FT, DP = (question.question for question in CARD)
@@ -80,6 +80,17 @@ STEPS: list[tuple[str, list[Step], dict[str, Any]]] = [
         {"answers": {DB: "SQLite"}},
     ),
     ("leaving the field keeps the text", [lambda f: f.type_text("x"), lambda f: f.leave_text()], {"text": "x"}),
+    (
+        "a note is no answer, and stays",
+        [lambda f: f.set_note(" later "), lambda f: f.next(), lambda f: f.previous()],
+        {"answers": {}, "note": "later", "annotations": {DB: {"notes": "later"}}},
+    ),
+    (
+        "a note stays beside another answer",
+        [lambda f: f.set_note("n"), lambda f: f.toggle(0), lambda f: f.set_answer("Duck", advance=False)],
+        {"answers": {DB: "Duck"}, "note": "n"},
+    ),
+    ("blank takes a note back", [lambda f: f.set_note("n"), lambda f: f.set_note(" ")], {"annotations": {}}),
     ("the first page is the first", [lambda f: f.previous()], {"index": 0}),
     ("the last page is the submit page", [lambda f: f.go_to(9)], {"index": 3, "on_submit_page": True, "current": None}),
     (
@@ -118,6 +129,8 @@ def test_steps(steps: list[Step], expected: dict[str, Any]) -> None:
         "confirming": form.confirming,
         "in_text": form.in_text,
         "text": form.entry.text,
+        "note": form.entry.note,
+        "annotations": form.annotations,
         "on_submit_page": form.on_submit_page,
         "current": form.current,
     }
@@ -156,6 +169,16 @@ def test_several_for_a_single_select_raises() -> None:
         QuestionForm.of([DATABASE]).set_answer(["PostgreSQL", "SQLite"])
 
 
+def test_a_chosen_preview_is_handed_back() -> None:
+    """The preview of what was chosen goes along; that of an option not taken, or of several, does not."""
+    options = [QuestionOption("a", "d", "A"), QuestionOption("b", "d", "B"), QuestionOption("c", "d")]
+    single, several = Question("One?", "H", options), Question("Many?", "H", options, multi_select=True)
+    form = QuestionForm.of([single, several]).set_answer("b").set_answer(["a"]).go_to(0).set_note("n")
+    assert form.annotations == {"One?": {"preview": "B", "notes": "n"}}
+    assert form.set_answer("c", advance=False).annotations == {"One?": {"notes": "n"}}
+    assert form.set_answer("own", advance=False).annotations == {"One?": {"notes": "n"}}
+
+
 def test_no_question_raises() -> None:
     """There is no form without questions."""
     with pytest.raises(ValueError, match="at least one"):
@@ -178,7 +201,7 @@ class FormMachine(RuleBasedStateMachine):
         super().__init__()
         self.form = QuestionForm.of((DATABASE, FEATURES, DEPLOY))
         self.answers: dict[str, Any] = {}
-        self.texts: dict[int, str] = {}
+        self.notes: dict[str, str] = {}
 
     @rule(move=st.sampled_from(["next", "previous", "leave", "enter"]))
     def move(self, move: str) -> None:
@@ -220,6 +243,16 @@ class FormMachine(RuleBasedStateMachine):
         assert self.form.answers == before
 
     @precondition(lambda self: self.form.current is not None)
+    @rule(text=TEXTS)
+    def note(self, text: str) -> None:
+        question = self.form.current
+        assert question is not None
+        self.form = self.form.set_note(text)
+        self.notes.pop(question.question, None)
+        if text.strip():
+            self.notes[question.question] = text.strip()
+
+    @precondition(lambda self: self.form.current is not None)
     @rule(row=st.integers(0, 1))
     def toggle(self, row: int) -> None:
         question = self.form.current
@@ -245,6 +278,10 @@ class FormMachine(RuleBasedStateMachine):
         answers: dict[str, Any] = self.form.answers
         assert {text: sorted([value] if isinstance(value, str) else value) for text, value in answers.items()} == kept
         assert set(self.form.unanswered) == {DB, FT, DP} - set(kept)
+
+    @invariant()
+    def no_note_is_lost(self) -> None:
+        assert self.form.annotations == {text: {"notes": note} for text, note in self.notes.items()}
 
     @invariant()
     def the_answers_are_valid(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -176,11 +176,11 @@ def test_every_form_of_a_card_is_the_same_card() -> None:
     assert as_questions([FEATURES.raw, CARD[0]]) == (FEATURES, CARD[0])
 
 
-@pytest.mark.parametrize("preview", [False, True])
-def test_schema_offers_previews_only_when_asked_for(preview: bool) -> None:
+@pytest.mark.parametrize("preview", [None, "markdown", "html"])
+def test_schema_offers_previews_only_when_asked_for(preview: Literal["markdown", "html"] | None) -> None:
     """The model hears of previews only when the application shows them, and never of the person's part."""
     schema = json.dumps(input_schema(preview=preview))
-    assert ('"preview"' in schema) is preview
+    assert ('"preview"' in schema) is (preview is not None)
     assert not any(f'"{name}"' in schema for name in ("answers", "annotations", "response"))
 
 
@@ -195,5 +195,5 @@ def test_every_field_of_the_schema_is_described() -> None:
             walk(value)
             walk(value.get("items", {}))
 
-    walk(input_schema(preview=True))
+    walk(input_schema(preview="html", kinds=("choice", "text", "number")))
     assert missing == []

@@ -176,3 +176,16 @@ def test_unknown_fields_are_shown(tool: str) -> None:
     shown = words(render_call(tool, {"command": "ls", "file_path": "x", "sandbox": "off"}))
     assert "sandbox" in shown
     assert "off" in shown
+
+
+def test_an_agent_is_shown_with_its_whole_task() -> None:
+    """What a sub-agent would be told is what is approved."""
+    card = render_call("Agent", {"description": "Look", "prompt": "Read\nall.", "subagent_type": "reader", "more": 1})
+    assert (card.title, card.summary) == ("Agent: start a sub-agent", "Look")
+    assert card.body == (Fields((("kind", "reader"),)), Text("Read\nall."), Fields((("more", "1"),)))
+
+
+def test_redirections_are_fields() -> None:
+    """Files that a command line writes and reads are named."""
+    card = render_call("Bash", {"command": "sort < in.txt > out.txt"})
+    assert card.body[1] == Fields((("writes to", "out.txt"), ("reads from", "in.txt")))

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.decisions import Allow, Considered, Deny
-from agent_sdk.terminal.menu import ENDED, MENU, chosen
+from agent_sdk.terminal.asking import ENDED, Act
+from agent_sdk.terminal.menu import chosen
 from tests.terminal.people import Person
 
+OFFERS: tuple[Act, ...] = ("yes", "edit", "no", "words", "stop", "why")
 COMMAND = {"command": "rm -rf build", "description": "Clean up"}
 
 ANSWERS = [
@@ -74,7 +76,7 @@ async def test_an_input_is_edited_as_json(tmp_path: Path, lines: list[str], deci
 def test_no_other_line_ever_approves(lines: list[str]) -> None:
     """Whatever is typed, without one of the two approving numbers nothing is approved."""
     typed = [piece for line in lines for piece in line.encode("utf-8", "replace").decode().split("\n")]
-    harmless = [line for line in typed if chosen(line, MENU) not in MENU[:2]]
+    harmless = [line for line in typed if chosen(line, OFFERS) not in OFFERS[:2]]
     with Person(*harmless) as person:
         assert isinstance(anyio.run(partial(person.asked, "Bash", COMMAND)), Deny)
 
@@ -83,7 +85,7 @@ def test_no_other_line_ever_approves(lines: list[str]) -> None:
 @settings(deadline=None)
 def test_a_choice_is_its_number_and_nothing_else(line: str) -> None:
     """A line chooses only when it is a number of the menu, give or take spaces and the width of digits."""
-    choice = chosen(line, MENU)
+    choice = chosen(line, OFFERS)
     assert (choice is not None) == (line.strip() in [*"123456", *"１２３４５６"])
 
 

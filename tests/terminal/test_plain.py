@@ -81,6 +81,7 @@ async def test_a_card_looks_as_announced() -> None:
         "        title = 'x'\n"
         "        中文\n"
         "  Type a number or your own words; Enter skips.\n"
+        "  (also: :back, :note and your words, :review to see all answers, :decline to answer nothing)\n"
         "> =\n"
         "Write the words after the = sign.\n"
         "> Hugo\n"
