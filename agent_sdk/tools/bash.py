@@ -17,8 +17,9 @@ MAX_TIMEOUT_MS = 600_000
 _DESCRIPTION = """Run a command line with bash and read what it prints.
 
 Every call is a new shell: variables, functions and aliases are gone afterwards, and a `cd` counts from your next
-message on. There is no keyboard: stdin is empty. Background processes end with the call. Output over 30,000 characters
-is cut in the middle. Use Read, Write, Edit, Glob and Grep for files where they do the job."""
+message on. There is no keyboard: stdin is empty. Background processes are ended with the call; what a daemon or
+another user runs on its behalf is not. Output over 30,000 characters is cut in the middle. Use Read, Write, Edit, Glob
+and Grep for files where they do the job."""
 
 _SCHEMA: JsonObject = {
     "type": "object",
@@ -64,7 +65,7 @@ def _told(result: ShellResult, seconds: float) -> ToolResult:
         case 0:
             return ToolResult(output or "The command ended well and printed nothing.")
         case None:
-            end = f"The command did not end within {seconds:g} seconds and was stopped, with everything it started."
+            end = f"The command did not end within {seconds:g} seconds and was stopped, with what it had started."
         case code if code < 0:
             end = f"The shell was ended by signal {-code}."
         case code:

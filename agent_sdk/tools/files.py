@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 
 from agent_sdk.calls import ToolResult
@@ -53,9 +54,10 @@ def _edit(tool_input: JsonObject, context: ToolContext) -> ToolResult:
 def _whole(path: str) -> bytes:
     """The content of a text file. Raises ToolError when it is too large or no text; OSError."""
     with open_regular(path) as file:
-        data = file.read(MAX_EDIT_BYTES + 1) or b""
-    if len(data) > MAX_EDIT_BYTES:
-        raise ToolError(f"{path} is larger than {MAX_EDIT_BYTES // 1_000_000} MB, which Edit does not take.")
+        size = os.fstat(file.fileno()).st_size
+        data = b"" if size > MAX_EDIT_BYTES else file.read(MAX_EDIT_BYTES + 1) or b""
+    if max(size, len(data)) > MAX_EDIT_BYTES:
+        raise ToolError(f"{path} is larger than {MAX_EDIT_BYTES // 1_000_000} MB, the most that Edit takes.")
     if is_binary(data):
         raise ToolError(f"{path} is a binary file; Edit is for text.")
     return data
@@ -88,7 +90,10 @@ def _with_endings_of(text: str, old: str, new: str) -> tuple[str, str]:
 
 
 def _in_thread(work: Callable[[JsonObject, ToolContext], ToolResult]) -> Runner:
-    """Runs to its end even when the call is cancelled: what happened to the file is always known."""
+    """Runs to its end even when the call is cancelled: what happened to the file is always known.
+
+    That end is near: no file is read beyond its first 32 MB (`state.py`).
+    """
 
     async def run(tool_input: JsonObject, context: ToolContext) -> ToolResult:
         return await in_thread(lambda: work(tool_input, context), abandon=False)

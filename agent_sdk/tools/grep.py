@@ -1,7 +1,7 @@
 """Lines by a regular expression, found in a process of its own.
 
 Python's `re` cannot be interrupted and holds up every other thread while it searches. So `grep_worker.py` does the
-searching, and is killed when the time is up or the call is cancelled.
+searching, and is killed when the time is up or the call is cancelled; it ends by itself when the application dies.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from agent_sdk.values import JsonObject
 
 MAX_LINES = 250
 SEARCH_SECONDS = 20.0
+_SPARE_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ async def matching_lines(pattern: str, files: Sequence[str]) -> Hits:
 
     Raises ToolError for a pattern that is no regular expression, and when the process cannot do its work; OSError.
     """
-    request = json.dumps({"pattern": pattern, "files": list(files), "limit": MAX_LINES})
+    limits = {"limit": MAX_LINES, "seconds": int(SEARCH_SECONDS) + _SPARE_SECONDS}
+    request = json.dumps({"pattern": pattern, "files": list(files), **limits}) + "\n"
     if not sys.executable or "frozen" in vars(sys):
         raise ToolError("Grep needs a Python interpreter, and this application has none to start.")
     process = await anyio.open_process(
@@ -67,12 +69,14 @@ async def matching_lines(pattern: str, files: Sequence[str]) -> Hits:
 
 
 async def _talk(process: Process, request: bytes, answer: bytearray) -> None:
-    """Send the request, then take the answer as it comes: what is there counts even if the time is up."""
+    """Send the request, then take the answer as it comes: what is there counts even if the time is up.
+
+    The worker's stdin stays open: it ends when that is closed.
+    """
     if process.stdin is None or process.stdout is None:
         raise ToolError("The search could not be started.")
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # it ended early: the answer tells
         await process.stdin.send(request)
-        await process.stdin.aclose()
     async for chunk in process.stdout:
         answer += chunk
 

@@ -1,4 +1,4 @@
-"""One bash process: exactly the judged bytes in, bounded output out, nothing left behind."""
+"""One bash process: exactly the judged bytes in, bounded output out, and its descendants ended with it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ GRACE = 0.25
 
 _CLEANING_SECONDS = 5.0
 _CHUNK = 65_536
+
+# What runs before the command. The limit on file locks has had no effect since Linux 2.4.25; as a number that nobody
+# else has it is a mark that every descendant inherits. The second line forks a watcher that is no child of the shell,
+# so `wait` and `jobs` do not know it: its `read` ends when the application, dead or alive, has closed the lifeline.
+_PRELUDE = """ulimit -S -x {number} 2>/dev/null
+( ( read -r; {ending} ) <&{lifeline} >/dev/null 2>&1 {where}>&- & )
+exec {lifeline}<&-
+{nine}"""
+_ENDING = """for p in /proc/[0-9]*; do
+p=${{p#/proc/}}
+[[ $p != $$ && $p != $BASHPID ]] && mapfile -t l <"/proc/$p/limits" && [[ ${{l[*]}} == *" {number} "* ]] && kill -9 "$p"
+done
+kill -9 -- -$$"""
 _SCRIPT = 'trap "pwd -P >&9" EXIT; eval "$1"'
 
 
@@ -46,25 +59,32 @@ class ShellResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pipes:
-    """The reading and the writing ends: of the output, and of descriptor 9, which hands the directory back."""
+    """Our ends and the shell's: of the output, of descriptor 9, which hands the directory back, and of the lifeline.
+
+    Nothing is ever sent over the lifeline: the system closes our end of it when the application dies.
+    """
 
     output: int
     output_end: int
     where: int
     where_end: int
+    lifeline: int
+    lifeline_end: int
 
     def close_ends(self) -> None:
-        """Close our copies of the writing ends, once the shell has its own."""
-        os.close(self.output_end)
-        os.close(self.where_end)
+        """Close our copies of the shell's ends, once it has its own."""
+        for end in (self.output_end, self.where_end, self.lifeline_end):
+            os.close(end)
 
 
 async def run_shell(command: str, *, cwd: str, timeout: float, env: JsonObject | None = None) -> ShellResult:
     """Run a command line in a fresh bash and wait for its end, at most `timeout` seconds.
 
     Bash reads no start-up files, gets a scrubbed environment and an empty stdin, and runs in a session of its own.
-    When it ends, when the time is up, and when the caller is cancelled, every process that it started is killed,
-    background children included (`sweep.py` says what can escape). Memory stays small whatever is printed.
+    When it ends, when the time is up, and when the caller is cancelled, the processes that it started are killed,
+    background children included (`sweep.py` says what can escape). Should the application die, by SIGKILL even, a
+    watcher beside the shell kills them; it waits for forks of the application that hold its descriptors open. Memory
+    stays small whatever is printed.
 
     Raises ToolError, in words for the model, when the command cannot be started.
     """
@@ -75,7 +95,7 @@ async def run_shell(command: str, *, cwd: str, timeout: float, env: JsonObject |
         names = frozenset({pipe_name(pipes.output), pipe_name(pipes.where)})
         traces = Traces(mark=mark.encode(), pipes=names)
         with anyio.CancelScope(shield=True):  # between fork and handle there is nothing to clean up with
-            process = await _start(argument, cwd, environment, pipes)
+            process = await _start(_script(pipes, traces.number), argument, cwd, environment, pipes)
         try:
             return await _watch(process, traces, pipes, timeout)
         except BaseException:  # cancelled, as a rule
@@ -125,10 +145,21 @@ async def _collect(descriptor: int, output: BoundedOutput, at_end: anyio.Event) 
     at_end.set()
 
 
-async def _start(argument: bytes, cwd: str, environment: dict[str, str], pipes: _Pipes) -> Process:
+def _script(pipes: _Pipes, number: int) -> str:
+    """What bash is told to do with the command, which is its first argument."""
+    where = pipes.where_end
+    prelude = _PRELUDE.format(
+        number=number,
+        ending=_ENDING.format(number=number),
+        lifeline=pipes.lifeline_end,
+        where=where,
+        nine="" if where == 9 else f"exec 9>&{where} {where}>&-",
+    )
+    return f"{prelude}\n{_SCRIPT}"
+
+
+async def _start(script: str, argument: bytes, cwd: str, environment: dict[str, str], pipes: _Pipes) -> Process:
     """Start bash. Raises ToolError."""
-    end = pipes.where_end
-    script = _SCRIPT if end == 9 else f"exec 9>&{end} {end}>&-; {_SCRIPT}"
     try:
         return await anyio.open_process(
             [_bash(), "--noprofile", "--norc", "-p", "-c", script, "_", argument],
@@ -138,7 +169,7 @@ async def _start(argument: bytes, cwd: str, environment: dict[str, str], pipes: 
             cwd=cwd,
             env=environment,
             start_new_session=True,
-            pass_fds=(end,),
+            pass_fds=(pipes.where_end, pipes.lifeline_end),
         )
     except (OSError, ValueError) as error:
         raise _not_started(error, cwd) from None
@@ -182,13 +213,21 @@ def _directory(descriptor: int) -> str | None:
 
 @contextmanager
 def _pipes() -> Iterator[_Pipes]:
-    """Both pipes; closes the reading ends. The writing ends are closed when the shell is started."""
+    """The pipes; closes our ends. The shell's ends are closed when the shell is started."""
     output, output_end = os.pipe()
     where, where_end = os.pipe()
+    lifeline_end, lifeline = os.pipe()
     try:
         os.set_blocking(output, False)
         os.set_blocking(where, False)
-        yield _Pipes(output=output, output_end=output_end, where=where, where_end=where_end)
+        yield _Pipes(
+            output=output,
+            output_end=output_end,
+            where=where,
+            where_end=where_end,
+            lifeline=lifeline,
+            lifeline_end=lifeline_end,
+        )
     finally:
-        os.close(output)
-        os.close(where)
+        for end in (output, where, lifeline):
+            os.close(end)

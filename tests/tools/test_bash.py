@@ -1,12 +1,15 @@
-"""The Bash tool with a real bash: bytes in, output out, the directory back, and nothing left behind."""
+"""The Bash tool with a real bash: bytes in, output out, the directory back, and what it started ended with it."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
+import subprocess
 import sys
+import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -178,6 +181,15 @@ async def test_nothing_is_carried_over_to_the_next_call(tmp_path: Path) -> None:
     assert "exit code 127" in str(result.content)
 
 
+DAEMON = f"""env -i {sys.executable} -I -S -c '
+import os
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+os.closerange(0, 256)
+os.chdir("/")
+os.execve("/bin/sleep", ["sleep", "{{s}}"], {{{{}}}})
+'"""
 LEFT_BEHIND = {
     "child": "sleep {s}",
     "background": "sleep {s} & sleep 60",
@@ -187,6 +199,9 @@ LEFT_BEHIND = {
     "clean environment": "env -i setsid sleep {s} & sleep 60",
     "clean orphan without output": "env -i setsid -f sleep {s} >/dev/null 2>&1; sleep 60",
     "nested shells": "bash -c 'bash -c \"setsid sleep {s}\" & wait' & wait",
+    "orphan without any trace": "(env -i setsid sleep {s} >/dev/null 2>&1 </dev/null 9>&- &); sleep 60",
+    "many of them": "for i in 1 2 3 4; do (env -i setsid sleep {s} >/dev/null 2>&1 </dev/null 9>&- &); done; sleep 60",
+    "daemon": DAEMON + "; sleep 60",
 }
 
 
@@ -198,7 +213,7 @@ async def test_a_time_out_ends_everything_that_was_started(command: str) -> None
     result, _ = await bash(command.format(s=seconds), timeout=200)
     assert living(seconds) == []
     assert result.is_error
-    assert result.content == "The command did not end within 0.2 seconds and was stopped, with everything it started."
+    assert result.content == "The command did not end within 0.2 seconds and was stopped, with what it had started."
 
 
 @linux
@@ -212,15 +227,81 @@ async def test_cancelling_ends_everything_that_was_started(command: str) -> None
     assert living(seconds) == []
 
 
+BEFORE_THE_END = [
+    "sleep {s} & echo done",
+    "setsid sleep {s} & echo done",
+    "(env -i setsid -f sleep {s})",
+    "env -i setsid sleep {s} >/dev/null 2>&1 9>&- </dev/null & disown; exit",
+    "for i in 1 2 3 4; do (env -i setsid sleep {s} >/dev/null 2>&1 </dev/null 9>&- &); done",
+    "ulimit -S -n 100; (env -i setsid sleep {s} >/dev/null 2>&1 </dev/null 9>&- &)",
+    DAEMON,
+]
+
+
 @linux
-@pytest.mark.parametrize("command", ["sleep {s} &", "setsid sleep {s} &", "(env -i setsid -f sleep {s})"])
+@pytest.mark.parametrize("command", BEFORE_THE_END)
 @pytest.mark.anyio
 async def test_a_call_does_not_wait_for_background_children_and_leaves_none(command: str) -> None:
     seconds = unused_seconds()
     with anyio.fail_after(5):
-        result, _ = await bash(command.format(s=seconds) + " echo done" * command.endswith("&"))
+        result, _ = await bash(command.format(s=seconds))
     assert not result.is_error
     assert living(seconds) == []
+
+
+APPLICATION = """
+import anyio, sys
+from agent_sdk.tools.process import run_shell
+
+async def main():
+    await run_shell(sys.argv[1], cwd="/", timeout=60)
+
+anyio.run(main, backend=sys.argv[2])
+"""
+
+
+@linux
+@pytest.mark.parametrize("command", LEFT_BEHIND.values(), ids=LEFT_BEHIND)
+def test_the_death_of_the_application_ends_everything_that_was_started(command: str) -> None:
+    """SIGKILL leaves the application no time for anything; asyncio and trio take turns."""
+    seconds = unused_seconds()
+    backend = ["asyncio", "trio"][len(command) % 2]
+    words = [sys.executable, "-c", APPLICATION, command.format(s=seconds), backend]
+    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.getcwd()}) as application:
+        try:
+            assert soon(lambda: f"sleep {seconds} " in living(seconds))
+        finally:
+            time.sleep(0.05)
+            application.kill()
+    assert soon(lambda: not living(seconds))
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    """Wait up to ten seconds for a condition."""
+    until = time.monotonic() + 10
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.mark.anyio
+async def test_what_watches_over_a_command_is_not_to_be_seen_by_it() -> None:
+    with anyio.fail_after(5):
+        result, _ = await bash('jobs; wait; echo "[$!]"; ls /proc/self/fd | wc -w; sleep 0.1 & wait; set -- *; echo $?')
+    assert result.content == "[]\n5\n0", "the standard ones, 9, and the folder that ls lists"
+
+
+@pytest.mark.parametrize("held", range(12))
+@pytest.mark.anyio
+async def test_the_descriptors_of_a_call_may_have_any_number(held: int, tmp_path: Path) -> None:
+    """Whichever of the pipes has the number 9 in the application, the directory comes back."""
+    taken = [os.open("/dev/null", os.O_RDONLY) for _ in range(held)]
+    try:
+        result, context = await bash("cd /; echo x", tmp_path)
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+    assert (result.content, context.new_cwd) == ("x", "/")
 
 
 @linux

@@ -328,3 +328,41 @@ def test_the_facts_name_the_path_fields() -> None:
     assert READ.facts({}).reads == "file_path"
     assert READ.read_only
     assert WRITE.facts({}).writes == EDIT.facts({}).writes == "file_path"
+
+
+# ── huge files
+
+
+@pytest.mark.parametrize(
+    ("tool", "tool_input", "told"),
+    [
+        (EDIT, {"old_string": "a", "new_string": "b"}, "is larger than 20 MB, the most that Edit takes."),
+        (WRITE, {"content": "small"}, "Updated"),
+    ],
+    ids=["Edit", "Write"],
+)
+@pytest.mark.anyio
+async def test_a_huge_file_holds_nobody_up(tmp_path: Path, tool: Tool, tool_input: dict[str, Any], told: str) -> None:
+    """Neither tool reads it: both are done at once, in little memory, and cancelling need not wait."""
+    path = tmp_path / "f"
+    with path.open("wb") as file:
+        file.truncate(1_000_000_000_000)
+    tracemalloc.start()
+    with anyio.fail_after(2):
+        result = await use(tool, tmp_path, expected=file_state(str(path)), file_path="f", **tool_input)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert told in text_of(result)
+    assert peak < 5_000_000
+
+
+@pytest.mark.anyio
+async def test_a_huge_file_that_changed_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    with path.open("wb") as file:
+        file.truncate(1_000_000_000)
+    approved = file_state(str(path))
+    os.truncate(path, 1_000_000_001)
+    result = await use(WRITE, tmp_path, expected=approved, file_path="f", content="small")
+    assert result.is_error
+    assert path.stat().st_size == 1_000_000_001

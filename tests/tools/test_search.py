@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_sdk.errors import ToolError
-from agent_sdk.tools import builtin, grep, search
+from agent_sdk.tools import builtin, grep, grep_worker, search
 from agent_sdk.tools.base import ReadGuard, ToolContext
 from agent_sdk.tools.search import GLOB, GREP
 from agent_sdk.tools.walk import GlobPattern
@@ -260,3 +266,64 @@ def test_the_built_in_tools_come_in_their_order() -> None:
     for name, tool in builtin.BUILTIN_TOOLS.items():
         assert tool.name == name
         assert tool.input_schema["additionalProperties"] is False
+
+
+# ── the process that searches ends by itself
+
+ENDLESS = "(a+)+$b"
+APPLICATION = """
+import anyio, sys
+from agent_sdk.tools.grep import matching_lines
+
+anyio.run(matching_lines, sys.argv[1], [sys.argv[2]], backend=sys.argv[3])
+"""
+
+
+def searching(parent: int) -> list[int]:
+    """The children of a process, whichever of its threads started them."""
+    lists = Path(f"/proc/{parent}/task").glob("*/children")
+    return [int(pid) for children in lists for pid in children.read_text().split()]
+
+
+def soon(condition: Callable[[], object]) -> bool:
+    """Wait up to four seconds for a condition."""
+    until = time.monotonic() + 4
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.02)
+    return bool(condition())
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("later", [0.0, 0.3], ids=["at its start", "in the middle of a search"])
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_the_death_of_the_application_ends_a_search(backend: str, later: float, tmp_path: Path) -> None:
+    """SIGKILL leaves the application no time for anything, and Python none to the worker."""
+    (tmp_path / "f").write_text("a" * 60 + "\n")
+    words = [sys.executable, "-c", APPLICATION, ENDLESS, str(tmp_path / "f"), backend]
+    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.getcwd()}) as application:
+        try:
+            assert soon(lambda: searching(application.pid))
+            [worker] = searching(application.pid)
+        finally:
+            time.sleep(later)
+            application.kill()
+    assert soon(lambda: not is_alive(worker))
+
+
+def test_a_search_that_nobody_ends_is_ended_by_the_clock(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a" * 60 + "\n")
+    request = {"pattern": ENDLESS, "files": [str(tmp_path / "f")], "limit": 1, "seconds": 1}
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", grep_worker.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as worker:
+        assert worker.stdin is not None
+        worker.stdin.write(json.dumps(request).encode() + b"\n")
+        worker.stdin.flush()
+        assert worker.wait(timeout=5) == -signal.SIGALRM

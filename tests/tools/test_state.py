@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_sdk.tools.state import file_state
+from agent_sdk.tools.state import MAX_CONTENT_BYTES, file_state
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -65,3 +68,60 @@ def test_a_large_file_is_read_in_pieces(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(20_000_000)
     assert file_state(str(path)) == "sha256:" + hashlib.sha256(bytes(20_000_000)).hexdigest()
+
+
+def huge(path: Path, size: int = 2_000_000_000_000) -> Path:
+    """A file with a hole of this size, which takes no space on the disk."""
+    with path.open("wb") as file:
+        try:
+            file.truncate(size)
+        except OSError:
+            pytest.skip("no file of this size here")
+    return path
+
+
+def test_a_huge_file_is_known_at_once_without_its_content(tmp_path: Path) -> None:
+    """Its state stays while nothing happens to it."""
+    path = huge(tmp_path / "file")
+    began = time.monotonic()
+    state = file_state(str(path))
+    assert time.monotonic() - began < 1
+    assert state.startswith("stat:2000000000000:")
+    assert file_state(str(path)) == state
+
+
+def replace(path: Path) -> None:
+    shutil.copystat(path, huge(path.with_suffix(".new")))
+    path.with_suffix(".new").replace(path)
+
+
+def write_inside(path: Path) -> None:
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(1_000_000_000)
+        file.write(b"x")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "written, with its old time": write_inside,
+    "replaced, with its old time": replace,
+    "longer": lambda path: os.truncate(path, 2_000_000_000_001),
+    "short": lambda path: os.truncate(path, 10),
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_is_done_to_a_huge_file_changes_its_state(change: Callable[[Path], object], tmp_path: Path) -> None:
+    path = huge(tmp_path / "file")
+    state = file_state(str(path))
+    time.sleep(0.02)  # the clock of a file system is coarser than a nanosecond
+    change(path)
+    assert file_state(str(path)) != state
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_the_bound_is_exact(beyond: int, tmp_path: Path) -> None:
+    state = file_state(str(huge(tmp_path / "file", MAX_CONTENT_BYTES + beyond)))
+    assert state.partition(":")[0] == ("stat" if beyond else "sha256")
