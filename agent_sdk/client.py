@@ -103,12 +103,12 @@ class AgentClient:
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
+    ) -> None:
         tasks, self._tasks = self._tasks, None
         assert tasks is not None, "entered before it is left"
         tasks.cancel_scope.cancel()
         try:
-            return await tasks.__aexit__(kind, error, traceback)
+            await tasks.__aexit__(None, None, None)  # what the block raised leaves it as it is, not inside a group
         finally:
             self._send.close()
             self._receive.close()

@@ -13,6 +13,7 @@ PermissionMode: TypeAlias = Literal["default", "acceptEdits", "plan", "bypassPer
 RememberScope: TypeAlias = Literal["session", "local", "project", "user"]
 SettingSource: TypeAlias = Literal["user", "project", "local"]
 
+REMEMBER_SCOPES: tuple[RememberScope, ...] = get_args(RememberScope)
 MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 
 

@@ -80,6 +80,7 @@ class Conversation:
         foreign = await session.ledger.open()
         self._running = True
         try:
+            await session.start()
             await self._load(anew=foreign or self._stale or prompt is None)
             self._stale = True  # until this run has ended in good order
             yield self._init_message()
@@ -183,6 +184,8 @@ class Conversation:
             if known == mode:
                 if known == "bypassPermissions" and self.options.permission_mode != "bypassPermissions":
                     raise OptionsError("bypassPermissions can be chosen only when the session starts", option="mode")
+                if known == "bypassPermissions" and self.session.policy.bypass_refused:
+                    raise OptionsError("bypassPermissions is disabled by a settings file", option="mode")
                 self.session.policy.set_mode(known)
                 self.session.mode_given = True
                 return

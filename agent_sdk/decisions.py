@@ -14,8 +14,10 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, final
 
 from agent_sdk.calls import ToolCall, ToolResult
-from agent_sdk.config import RememberScope, not_available_yet
+from agent_sdk.config import REMEMBER_SCOPES, RememberScope
 from agent_sdk.errors import OptionsError
+from agent_sdk.updates import PermissionRule as PermissionRule
+from agent_sdk.updates import PermissionUpdate as PermissionUpdate
 from agent_sdk.values import copied_object, is_json
 
 Behavior: TypeAlias = Literal["allow", "ask", "deny", "defer"]
@@ -40,6 +42,17 @@ def is_text_or_image(block: object) -> bool:
     return False
 
 
+def _check_updates(updates: object) -> None:
+    """Raises OptionsError for anything but a sequence of updates."""
+    if updates is None:
+        return
+    if not isinstance(updates, Sequence) or not all(isinstance(update, PermissionUpdate) for update in updates):
+        raise OptionsError(
+            f"Allow(updated_permissions=...) is a list of PermissionUpdate, got {updates!r:.80}",
+            option="updated_permissions",
+        )
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Allow:
@@ -47,7 +60,10 @@ class Allow:
 
     `updated_input` replaces the whole input; `None` leaves it as it was shown. The new input is validated and tried on
     the deny rules again. `note` is told to the model inside the call's result; `by` names who said yes, for the trace.
-    `remember` and `updated_permissions` are not available yet.
+
+    `remember` saves the narrowest rule that is suggested for each part of the call: for this session, or in the local,
+    project or user settings. `updated_permissions` carries out these updates, all or none; both may be given. If saving
+    fails, the call runs all the same, and trace and log say why.
 
     Raises OptionsError for values of the wrong type.
     """
@@ -69,10 +85,11 @@ class Allow:
             object.__setattr__(self, "note", _own_words(self.note, "Allow(note=...)"))
         if self.by is not None and not isinstance(self.by, str):
             raise OptionsError(f"Allow(by=...) is a str, got {self.by!r}", option="by")
-        if self.remember is not None:
-            raise not_available_yet("Allow(remember=...)")
-        if self.updated_permissions is not None:
-            raise not_available_yet("Allow(updated_permissions=...)")
+        if self.remember is not None and self.remember not in REMEMBER_SCOPES:
+            raise OptionsError(
+                f"Allow(remember=...) is one of {', '.join(REMEMBER_SCOPES)}, got {self.remember!r}", option="remember"
+            )
+        _check_updates(self.updated_permissions)
 
 
 @final
@@ -143,29 +160,6 @@ class Ask:
 
 Settled: TypeAlias = Allow | Deny | Defer
 Opinion: TypeAlias = Allow | Deny | Defer | Ask
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionRule:
-    """A rule in its two parts: `Tool(specifier)`; `specifier=None` is the whole tool."""
-
-    tool: str
-    specifier: str | None = None
-
-    def __str__(self) -> str:
-        return self.tool if self.specifier is None else f"{self.tool}({self.specifier})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionUpdate:
-    """A change of the rules, mode or directories that an answer asks for. Suggested from the remembering release on."""
-
-    type: str
-    destination: str = "session"
-    rules: tuple[PermissionRule, ...] = ()
-    behavior: Literal["allow", "ask", "deny"] | None = None
-    rung: int = 0
-    covers: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

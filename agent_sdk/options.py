@@ -61,6 +61,8 @@ class AgentOptions(BaseModel):
     - `tools`: names of built-in tools and `Tool` objects; `None` = all built-in tools. A `Tool` with the name of a
       built-in one takes its place.
     - `cwd`, `additional_directories`: the working directories. `auto_allow_reads`: reading in them needs nobody.
+    - `setting_sources`: which settings files count (`()` = none); `settings_dir`: their folder's name; `trust_project`:
+      whether what widens counts from files that the repository brought.
     - `env`: variables for commands, on top of a scrubbed environment.
     - `session_store`, `session_id`, `resume`: where the session is kept, its id, the id of the one to go on with.
     - `questions`: how the agent may ask. `approval_timeout` (seconds) and `on_timeout`: how long one callback may take.
@@ -95,7 +97,7 @@ class AgentOptions(BaseModel):
     agents: object = None
     cwd: str | os.PathLike[str] | None = None
     additional_directories: Sequence[str | os.PathLike[str]] = ()
-    setting_sources: Sequence[SettingSource] = ()
+    setting_sources: Sequence[SettingSource] = ("user", "project", "local")
     settings_dir: str = ".claude"
     trust_project: bool = False
     auto_allow_reads: bool = True
@@ -131,9 +133,6 @@ class AgentOptions(BaseModel):
     _LATER: ClassVar[Mapping[str, Any]] = {
         "mcp_servers": None,
         "agents": None,
-        "setting_sources": (),
-        "settings_dir": ".claude",
-        "trust_project": False,
         "fork_session": False,
         "continue_conversation": False,
         "integrity_key": None,

@@ -176,6 +176,7 @@ class _Reentry:
             docket.verdict = replace(asked, behavior="deny", decision=heard.said, by="hook", result=result)
         elif answer.result is not None:
             docket.verdict = replace(docket.verdict, result=answer.result)
+        await self.session.pipeline.remember(docket)
         if docket.unknown or call.id in self.started:
             await self.session.ledger.restart(call.key)
         return None

@@ -12,6 +12,7 @@ import anyio
 from agent_sdk.calls import ToolCall
 from agent_sdk.config import PermissionMode
 from agent_sdk.decisions import Trace, Verdict
+from agent_sdk.errors import SettingsError
 from agent_sdk.history import History
 from agent_sdk.hooks.events import HOOK_EVENTS
 from agent_sdk.hooks.hear import Scene
@@ -24,14 +25,18 @@ from agent_sdk.models.prices import cost
 from agent_sdk.models.reply import Reply
 from agent_sdk.options import AgentOptions
 from agent_sdk.permissions.desk import Gates
+from agent_sdk.permissions.in_force import CurrentPolicy
 from agent_sdk.permissions.pipeline import Pipeline
-from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
+from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.files import OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
 from agent_sdk.rules.spelling import absolute
 from agent_sdk.sessions.codec import considered_to_json
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
+from agent_sdk.settings.files import SettingsPlaces, refuse_hooks, silent_hooks
+from agent_sdk.settings.remember import Keeper
+from agent_sdk.settings.watch import SettingsWatch
 from agent_sdk.tools.base import Tool
 from agent_sdk.tools.state import file_state
 from agent_sdk.values import Json, JsonObject
@@ -114,7 +119,7 @@ class Session:
         self.history = History()
         self.settings = own_settings(options)
         self.settings_after: Settings | None = None
-        self.policy = CurrentPolicy(_snapshot(options))
+        self.policy = CurrentPolicy(_snapshot(options), _keeper(options))
         self.mode_given = "permission_mode" in options.model_fields_set
         self.interrupt = Interrupt(armed=False)
         self.spent = Spent()
@@ -122,6 +127,7 @@ class Session:
         self.warnings: list[str] = []
         self.arrivals: list[Arrival] = []
         self.stored_state: JsonObject = {}
+        self._settings_read = False
         self.post: Callable[[Message], None] | None = None
         self._outbox: list[Message] = []
         self.pipeline = Pipeline(
@@ -132,6 +138,25 @@ class Session:
     def mode(self) -> PermissionMode:
         """The permission mode in force."""
         return self.policy.snapshot.mode
+
+    async def start(self) -> None:
+        """Read the settings files, before the first run. Raises SettingsError, and RuleError for their rules."""
+        options = self.options
+        if self._settings_read or not options.setting_sources:
+            return
+        watch = await anyio.to_thread.run_sync(_watch, options)
+        refuse_hooks(watch.loaded.hooks)
+        for warning in silent_hooks(watch.loaded):
+            self.warn(warning)
+        mode = options.mode
+        if "permission_mode" not in options.model_fields_set:
+            mode = watch.loaded.default_mode or mode
+        if mode == "bypassPermissions" and watch.disable_bypass:
+            raise SettingsError(
+                "the mode bypassPermissions is disabled by disableBypassPermissionsMode in a settings file"
+            )
+        self.policy.use_settings(watch, mode)
+        self._settings_read = True
 
     def scene(self) -> Scene:
         """What hooks are told of the surroundings."""
@@ -170,6 +195,11 @@ class Session:
             self.post(message)
         else:
             self._outbox.append(message)
+
+    def tell_tool(self, subtype: str, call: ToolCall) -> None:
+        """For those who watch a run as it goes: they are the ones who asked for partial messages."""
+        if self.options.include_partial_messages:
+            self.tell(subtype, tool_use_id=call.id, tool_name=call.tool)
 
     def tell_hooks(self, trace: Trace, tool_use_id: str | None = None) -> None:
         """What each hook said, one message a hook, where the options ask for it."""
@@ -256,6 +286,23 @@ def _snapshot(options: AgentOptions) -> Snapshot:
         auto_allow_reads=options.auto_allow_reads,
         registry=frozenset(options.registry),
     )
+
+
+def _places(options: AgentOptions) -> SettingsPlaces:
+    return SettingsPlaces(cwd=options.directory, home=os.path.expanduser("~"), settings_dir=options.settings_dir)
+
+
+def _keeper(options: AgentOptions) -> Keeper:
+    return Keeper(
+        places=_places(options),
+        sources=tuple(options.setting_sources),
+        trust_project=options.trust_project,
+        may_bypass=options.mode == "bypassPermissions",
+    )
+
+
+def _watch(options: AgentOptions) -> SettingsWatch:
+    return SettingsWatch(_places(options), tuple(options.setting_sources), trust_project=options.trust_project)
 
 
 def _gates(options: AgentOptions) -> Gates:

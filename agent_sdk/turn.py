@@ -366,9 +366,9 @@ class Turn:
                 self.results[call.id] = _error(messages.UNKNOWN_OUTCOME)
                 return
         self.started.add(call.id)
-        self._tell_progress("tool_started", call)
+        self.session.tell_tool("tool_started", call)
         result = await self._call_tool(docket.tool, call)
-        self._tell_progress("tool_finished", call)
+        self.session.tell_tool("tool_finished", call)
         if not docket.tool.read_only:
             self._disk_touched = True
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
@@ -377,11 +377,6 @@ class Turn:
         self.results[call.id] = result
         await self._follow(docket, others)
         self.results[call.id] = await self._after_tool(call, result)
-
-    def _tell_progress(self, subtype: str, call: ToolCall) -> None:
-        """For those who watch a run as it goes; they are the ones who asked for partial messages."""
-        if self.session.options.include_partial_messages:
-            self.session.tell(subtype, tool_use_id=call.id, tool_name=call.tool)
 
     async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
         """Waiting approvals whose file was changed from outside before this tool begins: they stay stale."""
@@ -421,7 +416,12 @@ class Turn:
             expected_state=self._bound.get(call.id),
             left_out=self.session.policy.snapshot.rules.left_out(place),
         )
-        came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
+        policy = self.session.policy
+        await policy.before_tool()
+        try:
+            came = await apart(lambda: tool.run(copied_object(call.effective), context), tool.timeout)
+        finally:
+            await policy.after_tool()
         if isinstance(came.error, ToolError):
             return _error(text_of_error(came.error) or f"{tool.name} failed.")
         if came.error is not None:

@@ -107,3 +107,38 @@ class lazy(Generic[Owner, T]):  # used like `property`
             return self
         value = owner.__dict__[self.work.__name__] = self.work(owner)
         return value
+
+
+class LazySequence(Sequence[T]):
+    """A sequence that is worked out when it is first looked at."""
+
+    def __init__(self, work: Callable[[], Sequence[T]]) -> None:
+        self._work = work
+        self._items: Sequence[T] | None = None
+
+    @property
+    def items(self) -> Sequence[T]:
+        """The items."""
+        if self._items is None:
+            self._items = self._work()
+        return self._items
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        return self.items[place]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
+
+    def __repr__(self) -> str:
+        return repr(self.items)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+
+HOME_VARIABLES = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -16,3 +21,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     """The two back ends that the package supports."""
     return str(request.param)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test reads or writes the settings, the state or the git configuration of whoever runs the tests."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in HOME_VARIABLES:
+            patch.setenv(name, str(home))
+        yield home

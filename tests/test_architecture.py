@@ -16,7 +16,11 @@ PACKAGE = ROOT / "agent_sdk"
 HEAVY = {"anthropic", "tree_sitter", "tree_sitter_bash", "filelock", "platformdirs", "prompt_toolkit", "trio"}
 # Doors that import inside a function: what they open is heavy, or belongs to one platform.
 # The approver opens a room of our own, `terminal.rich`, which is the one that needs a user interface.
-DOORS = {"agent_sdk.models.anthropic": {"anthropic"}, "agent_sdk.terminal.approver": {"agent_sdk"}}
+DOORS = {
+    "agent_sdk.models.anthropic": {"anthropic"},
+    "agent_sdk.settings.writing": {"filelock"},
+    "agent_sdk.terminal.approver": {"agent_sdk"},
+}
 
 
 def rooms() -> list[str]:

@@ -44,6 +44,17 @@ FACTS = {
         "2 of 4 calls did not run:",
         "curl https://example.com | nobody is there to decide",
     ],
+    "from_claude_agent_sdk.py": [
+        "asked about mcp__calc__add {'a': 15, 'b': 27}",
+        "did not run: [{'command': 'rm -rf /tmp/x'}, {'command': 'curl example.com'}]",
+        "agent: The sum is 42.",
+    ],
+    "remember.py": [
+        "asked about 'ls'; could be remembered: Bash(ls), Bash(ls *)",
+        '"Bash(ls *)",\n      "Bash(echo built)"',
+        "asked about 'echo changed'",
+        "'echo built': allow\n'echo built > log.txt': ask",
+    ],
     "custom_tool.py": [
         "error:  There is no customer Eve.",
         "a person is asked about refund {'name': 'Ada', 'euros': 100}",

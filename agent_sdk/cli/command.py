@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-from agent_sdk.config import MODES
+from agent_sdk.config import MODES, SettingSource
+from agent_sdk.settings.files import SOURCES
 
 
 class Exit(IntEnum):
@@ -53,8 +54,9 @@ class Command:
 
 
 def add_policy_arguments(parser: ArgumentParser) -> None:
-    """The options that say what may run: `--mode`, `--allow`, `--ask`, `--deny`, `--cwd`."""
-    parser.add_argument("--mode", choices=MODES, default="default", help="permission mode (default: default)")
+    """The options that say what may run: mode, rules, settings, directory."""
+    words = "permission mode (default: what the settings say, else default)"
+    parser.add_argument("--mode", choices=MODES, help=words)
     for behavior, what in (
         ("allow", "needs nobody"),
         ("ask", "always needs a person"),
@@ -68,6 +70,24 @@ def add_policy_arguments(parser: ArgumentParser) -> None:
             help=f"what this rule covers {what}; may be repeated",
         )
     parser.add_argument("--cwd", default=".", metavar="DIR", help="working directory (default: this one)")
+    parser.add_argument(
+        "--setting-sources",
+        type=_sources,
+        default=SOURCES,
+        metavar="LIST",
+        help="which settings files count, such as user,project,local (default: all), or none",
+    )
+    words = "let what widens count in settings files that come with the repository"
+    parser.add_argument("--trust-project", action="store_true", help=words)
+
+
+def _sources(text: str) -> tuple[SettingSource, ...]:
+    """Raises ArgumentTypeError for anything but a list of sources, or `none`."""
+    named = [] if text.strip() in ("", "none") else [word.strip() for word in text.split(",")]
+    unknown = [word for word in named if word not in SOURCES]
+    if unknown:
+        raise ArgumentTypeError(f"{unknown[0]!r} is none of user, project, local")
+    return tuple(source for source in SOURCES if source in named)
 
 
 def directory(given: str) -> str:

@@ -20,11 +20,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="name of the tool, such as Bash")
     parser.add_argument("input", metavar="JSON", help='the call\'s input, such as \'{"command": "ls"}\'')
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    parser.add_argument("--settings", metavar="FILE", help="a settings file, or its JSON text, that counts as well")
     add_policy_arguments(parser)
 
 
 def run_explain(arguments: Namespace) -> int:
-    """Print the verdict. Exit code 0 for allow, 1 for ask and deny. Raises Problem, RuleError or OptionsError."""
+    """Print the verdict. Exit code 0 for allow, 1 for ask and deny. Raises Problem, RuleError,
+    SettingsError or OptionsError."""
     tool: str = arguments.tool
     policy = PermissionPolicy.load(
         cwd=directory(arguments.cwd),
@@ -32,6 +34,9 @@ def run_explain(arguments: Namespace) -> int:
         allow=arguments.allow,
         ask=arguments.ask,
         deny=arguments.deny,
+        setting_sources=arguments.setting_sources,
+        trust_project=arguments.trust_project,
+        settings=arguments.settings,
     )
     verdict = policy.evaluate(tool, _input(arguments.input))
     print(to_text(verdict_to_json(verdict)) if arguments.json else visible(verdict.explain()))

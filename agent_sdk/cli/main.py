@@ -16,12 +16,13 @@ from typing import NoReturn, TextIO
 from agent_sdk.cli.command import Command, Exit, Problem, escape_what_cannot_be_shown, say_aside
 from agent_sdk.cli.demo import DEMO
 from agent_sdk.cli.explain import EXPLAIN
+from agent_sdk.cli.rules import RULES
 from agent_sdk.cli.run import RUN
 from agent_sdk.errors import AgentSDKError, ModelError, OptionsError, RuleError, SettingsError
 from agent_sdk.options import CanUseToolShadowedWarning
 from agent_sdk.render.text import visible
 
-COMMANDS: tuple[Command, ...] = (DEMO, RUN, EXPLAIN)
+COMMANDS: tuple[Command, ...] = (DEMO, RUN, EXPLAIN, RULES)
 _log = logging.getLogger("agent_sdk")
 _BY_SIGNAL = 128
 _FAULTS_OF_WRITING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.ENXIO})
@@ -104,7 +105,13 @@ def _as_problem(error: AgentSDKError) -> Problem:
     match error:
         case RuleError():
             where = error.file or (f"the rule {error.rule}" if error.rule else "a rule")
-            return Problem(str(error), where=where, to_do="mend the rule; docs/permissions.md shows the form")
+            code = Exit.USAGE if error.file is None else Exit.ENVIRONMENT
+            return Problem(
+                str(error), where=where, to_do="mend the rule; docs/permissions.md shows the form", code=code
+            )
+        case SettingsError(path=str(path)):
+            to_do = "mend the file, or leave it out with --setting-sources"
+            return Problem(str(error), where=path, to_do=to_do, code=Exit.ENVIRONMENT)
         case OptionsError() | SettingsError():
             return Problem(str(error), where="the options", to_do="mend the option that is named")
         case ModelError():

@@ -43,7 +43,7 @@ def run_session(arguments: Namespace) -> int:
     A signal that asks it to end (Ctrl-C, SIGTERM, a closed terminal) ends the run and what it started: 128 and more.
     After the first Ctrl-C at a terminal, the person may say what to do instead, and the session goes on.
 
-    Raises Problem, OptionsError or RuleError before anything is sent.
+    Raises Problem, OptionsError, SettingsError or RuleError before anything is sent.
     """
     if arguments.resume is not None:
         raise Problem(
@@ -73,7 +73,9 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
         if somebody
         else None,
         include_partial_messages=not arguments.json and console.is_terminal,
-        permission_mode=arguments.mode,
+        **({} if arguments.mode is None else {"permission_mode": arguments.mode}),
+        setting_sources=arguments.setting_sources,
+        trust_project=arguments.trust_project,
         allow=arguments.allow,
         ask=arguments.ask,
         deny=arguments.deny,

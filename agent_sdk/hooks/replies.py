@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_sdk.decisions import Allow, Ask, Defer, Deny, Opinion
+from agent_sdk.decisions import Allow, Ask, Defer, Deny, Opinion, PermissionUpdate
+from agent_sdk.errors import OptionsError
 from agent_sdk.hooks.events import HookEvent
 from agent_sdk.values import Json, JsonObject, copied, copied_object
 
@@ -59,6 +60,8 @@ def read_reply(event: HookEvent, raw: object) -> HookReply:
 
 
 def _read_decision(event: HookEvent, said: Opinion) -> HookReply:
+    if event == "PreToolUse" and isinstance(said, Allow) and (said.remember or said.updated_permissions):
+        raise BadReply("a PreToolUse hook remembers nothing: answer from a PermissionRequest hook or can_use_tool")
     if event == "PreToolUse" or (event == "PermissionRequest" and not isinstance(said, Ask)):
         updated = said.updated_input if isinstance(said, Allow) else None
         return HookReply(said=said, updated_input=None if updated is None else copied_object(updated))
@@ -136,16 +139,25 @@ def _request_decision(value: object) -> Opinion | None:
         return None
     if not isinstance(value, Mapping):
         raise BadReply(f"decision is a dict, got {type(value).__name__}")
-    if value.get("updatedPermissions"):
-        raise BadReply("updatedPermissions is not available yet")
     interrupt = value.get("interrupt", False)
     match value.get("behavior"), interrupt:
         case "allow", _:
-            return Allow()
+            return Allow(updated_permissions=_updates(value.get("updatedPermissions")))
         case "deny", bool(stop):
             return Deny(_text(value, "message"), interrupt=stop)
         case behavior, _:
             raise BadReply(f"decision.behavior is 'allow' or 'deny' and interrupt a bool, got {behavior!r}")
+
+
+def _updates(value: object) -> list[PermissionUpdate] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise BadReply(f"updatedPermissions is a list of dicts, got {type(value).__name__}")
+    try:
+        return [PermissionUpdate.from_dict(item) for item in value]
+    except OptionsError as error:
+        raise BadReply(f"updatedPermissions: {error}") from None
 
 
 def _block(event: HookEvent, raw: Mapping[str, object]) -> str | None:

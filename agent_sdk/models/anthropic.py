@@ -116,12 +116,8 @@ class AnthropicModel:
             return self._own.get()
         except LookupError:
             pass
-        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415
-
         try:
-            # The HTTP client that it would make itself schedules its own end on whatever asyncio loop runs when it is
-            # collected, which fails when it belonged to another loop or to trio.
-            client = AsyncAnthropic(max_retries=CLIENT_RETRIES, http_client=DefaultAsyncHttpxClient())
+            client = make_client()
         except Exception as error:
             raise _opening_failed(error) from error
         self._own.set(client)
@@ -173,6 +169,23 @@ async def _exhaust(events: AsyncIterator[ServerSentEvent]) -> None:
     with suppress(Exception):
         async for _ in events:
             pass
+
+
+def make_client(
+    *, api_key: str | None = None, auth_token: str | None = None, base_url: str | None = None
+) -> AsyncAnthropic:
+    """A client; what is `None` comes from the environment."""
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415
+
+    # The HTTP client that it would make itself schedules its own end on whatever asyncio loop runs when it is
+    # collected, which fails when it belonged to another loop or to trio.
+    return AsyncAnthropic(
+        api_key=api_key,
+        auth_token=auth_token,
+        base_url=base_url,
+        max_retries=CLIENT_RETRIES,
+        http_client=DefaultAsyncHttpxClient(),
+    )
 
 
 def _opening_failed(error: Exception) -> ModelError:

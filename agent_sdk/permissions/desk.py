@@ -16,15 +16,25 @@ from agent_sdk.apart import apart
 from agent_sdk.callables import name_of, shown_as, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import AskUserQuestionConfig
-from agent_sdk.decisions import Allow, CanUseTool, Considered, Defer, Deny, PermissionContext, Verdict
+from agent_sdk.decisions import (
+    Allow,
+    CanUseTool,
+    Considered,
+    Defer,
+    Deny,
+    PermissionContext,
+    PermissionUpdate,
+    Verdict,
+)
 from agent_sdk.hooks.events import HookEvent
 from agent_sdk.hooks.hear import FaultKind, Heard, Scene, Unfit, behavior_of, hear
 from agent_sdk.hooks.matcher import HookMatcher
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.judge import Case, deny_rules, must_ask
+from agent_sdk.rules.suggestions import suggest
 from agent_sdk.tools.ask_user_question import nobody_result, unanswered_result
 from agent_sdk.tools.base import Tool
-from agent_sdk.values import JsonObject, copied_object
+from agent_sdk.values import JsonObject, LazySequence, copied_object
 
 log = logging.getLogger("agent_sdk.permissions")
 
@@ -258,6 +268,7 @@ def _context(waiting: Waiting, limit: float | None) -> PermissionContext:
     return PermissionContext(
         tool_use_id=call.id,
         session_id=call.session_id,
+        suggestions=_suggestions(waiting),
         agent_id="/".join(path) or None,
         agent_path=path,
         decision_reason=asked.reason or None,
@@ -274,6 +285,13 @@ def _context(waiting: Waiting, limit: float | None) -> PermissionContext:
         cwd=call.cwd,
         _recheck=waiting.recheck,
     )
+
+
+def _suggestions(waiting: Waiting) -> Sequence[PermissionUpdate]:
+    """What could be remembered, worked out when somebody looks. Nothing for what a rule could not spare a person."""
+    if waiting.asked.by in ("hook", "interaction", "ask_rules", "changed", "unknown"):
+        return ()
+    return LazySequence(lambda: suggest(waiting.case.reading, waiting.case.snapshot.rules))
 
 
 def _blocked_path(waiting: Waiting) -> str | None:

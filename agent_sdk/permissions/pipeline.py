@@ -5,7 +5,7 @@ Nothing runs here. When `settle` returns, every call has a verdict of allow, den
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
@@ -15,13 +15,14 @@ from anyio.abc import TaskStatus
 
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import PermissionMode
-from agent_sdk.decisions import Ask, Considered, Deny, Verdict
+from agent_sdk.decisions import Allow, Ask, Considered, Deny, Verdict
 from agent_sdk.hooks.hear import Heard, Scene, Unfit, hear
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
+from agent_sdk.permissions.in_force import CurrentPolicy
 from agent_sdk.permissions.judge import Case, deny_rules, judge
 from agent_sdk.permissions.modes import stricter
-from agent_sdk.permissions.snapshot import CurrentPolicy, Snapshot
+from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.tools.base import Tool
 from agent_sdk.values import JsonObject
 
@@ -81,6 +82,7 @@ class Pipeline:
     async def settle(self, dockets: Sequence[Docket], *, assistant_text: str = "") -> Outcome:
         """Give every docket a verdict. Never raises on account of a hook or callback."""
         outcome = Outcome()
+        await self.policy.refresh()
         await _side_by_side([self._hear_and_judge(docket) for docket in dockets], self._hears_anything)
         for docket in dockets:
             if docket.heard is not None:
@@ -137,12 +139,17 @@ class Pipeline:
                     _note_interrupt(outcome, docket)
             return
         limiter = anyio.CapacityLimiter(limit or len(dockets) or 1)
+        open_prompts: dict[str, anyio.CancelScope] = {}
         async with anyio.create_task_group() as group:
 
             async def ask(docket: Docket, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
                 async with limiter:
                     task_status.started()
-                    await self._ask(docket, assistant_text)
+                    with anyio.CancelScope() as scope:
+                        open_prompts[docket.call.id] = scope
+                        await self._ask(docket, assistant_text)
+                    open_prompts.pop(docket.call.id, None)
+                    self._release([other for other in dockets if other.call.id in open_prompts], open_prompts)
                 _note_interrupt(outcome, docket)
                 if outcome.interrupted_by is not None or outcome.stop is not None:
                     group.cancel_scope.cancel()
@@ -150,12 +157,41 @@ class Pipeline:
             for docket in dockets:
                 await group.start(ask, docket)  # one after the other: people see the calls in their order
 
+    def _release(self, waiting: Sequence[Docket], open_prompts: Mapping[str, anyio.CancelScope]) -> None:
+        """An answer may have added rules: settle the waiting calls that they cover, and close their prompts."""
+        for docket in waiting:
+            if docket.version != self.policy.snapshot.version:
+                asked = docket.verdict
+                self._judge(docket)
+                if _asks(docket):
+                    docket.verdict = asked  # the open prompt goes on, and its answer is awaited for this verdict
+                else:
+                    open_prompts[docket.call.id].cancel()
+
     async def _ask(self, docket: Docket, assistant_text: str) -> None:
         if docket.version != self.policy.snapshot.version:
             self._judge(docket)  # the rules changed while it waited: it may be settled by now
         if not _asks(docket) or docket.verdict is None:
             return
-        docket.verdict = await decide(self._waiting(docket, docket.verdict, assistant_text), self.gates)
+        asked = docket.verdict
+        decided = await decide(self._waiting(docket, asked, assistant_text), self.gates)
+        if docket.verdict is asked:  # else a rule settled it meanwhile, and this answer is late
+            docket.verdict = decided
+            await self.remember(docket)
+
+    async def remember(self, docket: Docket) -> None:
+        """Carry out what the answer asks to remember; the receipts go into the trace."""
+        verdict = docket.verdict
+        if verdict is None or verdict.behavior != "allow" or not isinstance(verdict.decision, Allow):
+            return
+        if verdict.decision.remember is None and verdict.decision.updated_permissions is None:
+            return
+        facts = docket.tool.facts(verdict.call.effective)
+        reading = self.policy.snapshot.reading(verdict.call, verdict.call.effective, facts)
+        receipts = await self.policy.remember(verdict.decision, reading)
+        steps = tuple(Considered(step="remember", by=one.destination, note=str(one)) for one in receipts)
+        if steps:
+            docket.verdict = replace(verdict, trace=verdict.trace + steps)
 
     def _waiting(self, docket: Docket, asked: Verdict, assistant_text: str) -> Waiting:
         return Waiting(
@@ -215,6 +251,7 @@ class Pipeline:
         started = monotonic()
         waiting = replace(self._waiting(docket, asked, ""), otherwise=otherwise)
         docket.verdict = await decide(waiting, self.gates)
+        await self.remember(docket)
         self.on_wait(monotonic() - started)
 
     async def ask_about_change(self, docket: Docket) -> None:

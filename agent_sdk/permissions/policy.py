@@ -9,18 +9,22 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_sdk.calls import ToolCall
-from agent_sdk.config import MODES, PermissionMode, SettingSource, not_available_yet
+from agent_sdk.config import MODES, PermissionMode, SettingSource
 from agent_sdk.decisions import PermissionUpdate, Verdict
-from agent_sdk.errors import OptionsError
+from agent_sdk.errors import OptionsError, SettingsError
 from agent_sdk.permissions.judge import Case, judge
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.files import FileView, OsFiles
-from agent_sdk.rules.matching import Place, Rulebook, known_facts
+from agent_sdk.rules.matching import Place, Reading, Rulebook, known_facts
 from agent_sdk.rules.rule import Rule, RuleBehavior, RuleSource, read_rules
+from agent_sdk.rules.suggestions import suggest
+from agent_sdk.settings.content import Content
+from agent_sdk.settings.extra import read_extra
+from agent_sdk.settings.files import LoadedSettings, load_settings
 from agent_sdk.values import copied_object
 
 log = logging.getLogger("agent_sdk.permissions")
@@ -39,11 +43,11 @@ class PermissionPolicy:
         cls,
         *,
         cwd: str | os.PathLike[str] = ".",
-        setting_sources: Sequence[SettingSource] = (),
+        setting_sources: Sequence[SettingSource] = ("user", "project", "local"),
         allow: Sequence[str] = (),
         ask: Sequence[str] = (),
         deny: Sequence[str] = (),
-        mode: PermissionMode = "default",
+        mode: PermissionMode | None = None,
         additional_directories: Sequence[str | os.PathLike[str]] = (),
         trust_project: bool = False,
         auto_allow_reads: bool = True,
@@ -52,30 +56,39 @@ class PermissionPolicy:
         platform: str | None = None,
         case_sensitive: bool | None = None,
         files: FileView | None = None,
+        settings: str | None = None,
     ) -> PermissionPolicy:
         """Read the rules. `platform` is `linux`, `darwin` or `win32`, `None` = this machine; `files` replaces the disk.
 
-        A bad allow rule is ignored with a logged warning. Raises RuleError for a bad deny or ask rule, and OptionsError
-        for a value that has no meaning. Settings files are not available yet.
+        `settings` is one more settings file, or its JSON text, all of which counts before those of the sources.
+
+        `mode=None` is the mode that the settings name, else `default`. A bad allow rule is ignored with a logged
+        warning. Raises RuleError for a bad deny or ask rule, SettingsError for a settings file that cannot be read as
+        its author meant, and OptionsError for a value that has no meaning. Blocks: reads files, may ask git.
         """
-        if setting_sources:
-            raise not_available_yet(f"setting_sources={tuple(setting_sources)!r}")
-        if trust_project:
-            raise not_available_yet("trust_project=True")
-        if mode not in MODES:
+        if mode is not None and mode not in MODES:
             raise OptionsError(f"mode is one of {', '.join(MODES)}, got {mode!r}", option="mode")
         if platform is not None and platform not in PLATFORMS:
             raise OptionsError(f"platform is one of {', '.join(PLATFORMS)}, got {platform!r}", option="platform")
         view = files or OsFiles(home=home, case_sensitive=case_sensitive, platform=platform)
         where = os.fspath(cwd) if files is not None else os.path.abspath(os.fspath(cwd))
         rules = rules_from_options(where, allow=allow, ask=ask, deny=deny)
-        place = Place(
-            cwd=where,
-            additional=tuple(os.fspath(folder) for folder in additional_directories),
-            settings_dir=settings_dir,
-            files=view,
+        loaded = load_settings(
+            where, setting_sources, home=view.home, settings_dir=settings_dir, trust_project=trust_project
         )
-        return cls(Snapshot(rules=Rulebook(rules), place=place, mode=mode, auto_allow_reads=auto_allow_reads))
+        if settings is not None:
+            loaded = _before(read_extra(settings, cwd=where, home=view.home), loaded)
+        for warning in loaded.warnings:
+            log.warning("%s", warning)
+        mode = mode or loaded.default_mode or "default"
+        if mode == "bypassPermissions" and loaded.disable_bypass:
+            raise SettingsError(
+                "the mode bypassPermissions is disabled by disableBypassPermissionsMode in a settings file"
+            )
+        additional = (*(os.fspath(folder) for folder in additional_directories), *loaded.additional_directories)
+        place = Place(cwd=where, additional=additional, settings_dir=settings_dir, files=view)
+        book = Rulebook([*rules, *loaded.rules])
+        return cls(Snapshot(rules=book, place=place, mode=mode, auto_allow_reads=auto_allow_reads))
 
     def evaluate(
         self, tool_name: str, tool_input: Mapping[str, Any], *, original_input: Mapping[str, Any] | None = None
@@ -95,8 +108,28 @@ class PermissionPolicy:
         return judge(Case(call=call, original=original, facts=facts, snapshot=self.snapshot))
 
     def suggest(self, tool_name: str, tool_input: Mapping[str, Any]) -> list[PermissionUpdate]:
-        """Which rules could be remembered for this call. Not available yet: raises OptionsError."""
-        raise not_available_yet("PermissionPolicy.suggest")
+        """Which rules could be remembered so that this call is not asked about again, the narrowest of each part first.
+
+        Empty when nothing could be remembered safely. Raises OptionsError for an input that is not a JSON object.
+        """
+        try:
+            effective = copied_object(tool_input)
+        except TypeError as error:
+            raise OptionsError(f"tool_input: {error}", option="tool_input") from None
+        reading = Reading(tool_name, effective, known_facts(tool_name), self.snapshot.place)
+        return suggest(reading, self.snapshot.rules)
+
+
+def _before(extra: Content, loaded: LoadedSettings) -> LoadedSettings:
+    """The settings of the sources behind those of one more file."""
+    return replace(
+        loaded,
+        rules=extra.rules + loaded.rules,
+        additional_directories=extra.directories + loaded.additional_directories,
+        default_mode=extra.default_mode or loaded.default_mode,
+        disable_bypass=extra.disable_bypass or loaded.disable_bypass,
+        warnings=extra.warnings + loaded.warnings,
+    )
 
 
 def rules_from_options(

@@ -43,18 +43,3 @@ class Snapshot:
             return self
         place = replace(self.place, cwd=cwd, root=self.place.root or self.place.cwd)
         return replace(self, place=place, version=self.version + 1)
-
-
-class CurrentPolicy:
-    """Holds the snapshot in force. The one place where rules and mode change during a session."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
-
-    def set_mode(self, mode: PermissionMode) -> None:
-        """Put another mode in force: for calls not yet judged, and at once for running ones where it is stricter."""
-        self.snapshot = self.snapshot.changed(mode=mode)
-
-    def move_to(self, cwd: str) -> None:
-        """Later calls are judged in another working directory."""
-        self.snapshot = self.snapshot.moved(cwd)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from agent_sdk.decisions import PermissionRule, PermissionUpdate
 from agent_sdk.render.text import visible
+from agent_sdk.updates import Destination
 
-PLACES = {
+PLACES: dict[Destination, tuple[str, str]] = {
     "session": ("this session", "in memory only, until this session ends"),
     "localSettings": ("you, this project", ".claude/settings.local.json, which is not shared"),
     "projectSettings": ("everybody, this project", ".claude/settings.json, for all who work on the project"),
@@ -29,10 +30,10 @@ def suggestion_lines(update: PermissionUpdate) -> list[str]:
     return [f"{visible(str(rule), keep_newlines=False)}: {rule_in_words(rule)}" for rule in update.rules]
 
 
-def place_in_words(destination: str) -> str:
+def place_in_words(destination: Destination) -> str:
     """Where an update is kept, on one line."""
-    whom, where = PLACES.get(destination, (destination, "an unknown place"))
-    return visible(f"{whom} ({where})", keep_newlines=False)
+    whom, where = PLACES[destination]
+    return f"{whom} ({where})"
 
 
 def _bash(specifier: str | None) -> str:

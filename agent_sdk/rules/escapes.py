@@ -76,16 +76,19 @@ OPTIONS: dict[str, frozenset[str]] = {
     ),
     "bsdtar": named("-I --use-compress-program -P -C --cd"),
     "make": named("-f -C -I --eval --file --makefile --directory *=*"),
-    "cargo": named("--config -Z install --manifest-path -C"),
+    "cargo": named("--config -Z install --manifest-path -C --target-dir --out-dir --artifact-dir"),
     "rustc": named("-C -Z -o --out-dir"),
     "go": named("-exec* -toolexec* -vettool* -overlay* -C -o run install generate tool"),
     **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), named("-wrapper -fplugin* -specs* -B -o @*")),
-    "pytest": named("-p -c -o --rootdir --confcutdir --override-ini --pdbcls"),
-    "npm": named(
-        "e ex exe exec x ini init innit cre crea creat create config set explore edit --script-shell --prefix"
+    "pytest": named(
+        "-p -c -o --rootdir --confcutdir --override-ini --pdbcls --basetemp --junitxml --junit-xml --log-file"
     ),
-    "pnpm": named("exec dlx create config env --script-shell"),
-    "yarn": named("exec dlx create config set plugin"),
+    "npm": named(
+        """e ex exe exec x ini init innit cre crea creat create config set explore edit --script-shell --prefix
+        --node-options --userconfig --globalconfig"""
+    ),
+    "pnpm": named("exec dlx create config env --script-shell --node-options -C --dir --use-node-version"),
+    "yarn": named("exec dlx create config set plugin --cwd --use-yarnrc"),
     "pip": named("-r -e --target --editable --root --prefix config"),
     "uv": named("run tool x"),
     "yq": named("-i -s --inplace --split-exp --split-exp-file"),

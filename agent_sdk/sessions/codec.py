@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Literal
 
 from agent_sdk.calls import CallKey, ToolResult
-from agent_sdk.decisions import Allow, Behavior, Considered, Deny, Words
+from agent_sdk.config import REMEMBER_SCOPES, RememberScope
+from agent_sdk.decisions import Allow, Behavior, Considered, Deny, PermissionUpdate, Words
 from agent_sdk.errors import OptionsError, SessionError
 from agent_sdk.sessions.fields import Fields, moment_text, plain
 from agent_sdk.sessions.records import Answer, PendingApproval, SettledCall
@@ -53,12 +54,21 @@ def result_from_json(raw: Json, record: str = "ToolResult") -> ToolResult:
 
 
 def decision_to_json(decision: Allow | Deny) -> dict[str, Json]:
-    """`{behavior: "allow", updated_input, note, by}` or `{behavior: "deny", message, interrupt, by}`."""
+    """`{behavior: "allow", updated_input, note, by, remember, updated_permissions}`, the last in the interop wire form,
+    or `{behavior: "deny", message, interrupt, by}`."""
     match decision:
         case Allow():
             changed = plain("Allow.updated_input", decision.updated_input)
             note = None if decision.note is None else _words("Allow.note", decision.note)
-            return {"behavior": "allow", "updated_input": changed, "note": note, "by": decision.by}
+            updates = decision.updated_permissions
+            return {
+                "behavior": "allow",
+                "updated_input": changed,
+                "note": note,
+                "by": decision.by,
+                "remember": decision.remember,
+                "updated_permissions": None if updates is None else [update.to_dict() for update in updates],
+            }
         case Deny():
             return {
                 "behavior": "deny",
@@ -75,13 +85,35 @@ def decision_from_json(raw: Json, record: str = "Decision") -> Allow | Deny:
         match fields.raw.get("behavior"):
             case "allow":
                 note = None if fields.raw.get("note") is None else fields.words("note")
-                return Allow(fields.maybe_object("updated_input"), note=note, by=fields.maybe_text("by"))
+                return Allow(
+                    fields.maybe_object("updated_input"),
+                    note=note,
+                    by=fields.maybe_text("by"),
+                    remember=_scope(fields),
+                    updated_permissions=_updates(fields),
+                )
             case "deny":
                 return Deny(fields.words("message"), interrupt=fields.flag("interrupt"), by=fields.maybe_text("by"))
             case _:
                 raise fields.wrong("behavior", "'allow' or 'deny'")
     except OptionsError as error:
         raise SessionError(f"{record}: {error}") from None
+
+
+def _scope(fields: Fields) -> RememberScope | None:
+    text = fields.maybe_text("remember")
+    for scope in REMEMBER_SCOPES:
+        if scope == text:
+            return scope
+    if text is not None:
+        raise fields.wrong("remember", f"one of {', '.join(REMEMBER_SCOPES)}")
+    return None
+
+
+def _updates(fields: Fields) -> list[PermissionUpdate] | None:
+    if fields.raw.get("updated_permissions") is None:
+        return None
+    return [PermissionUpdate.from_dict(update) for update in fields.objects("updated_permissions")]
 
 
 def answer_to_json(answer: Answer) -> dict[str, Json]:

@@ -33,20 +33,25 @@ class Console:
         self._output = output
         self._turn = anyio.Lock()
         self._held: list[str] | None = None
+        self._shown = False
         self.before_writing: Callable[[], None] = lambda: None
 
     @contextlib.asynccontextmanager
     async def conversation(self) -> AsyncIterator[bool]:
         """Wait for the terminal and keep it until the block is left. The value tells whether it had to be waited for.
 
-        When the block is cancelled, a line says that no answer is needed any more, and a half-typed line is dropped.
+        When the block is cancelled after something was shown, a line says that no answer is needed any more, and a
+        half-typed line is dropped.
         """
         waited = self._turn.locked()
         async with self._turn:
             self.before_writing()
+            self._shown = False
             try:
                 yield waited
             except anyio.get_cancelled_exc_class():
+                if not self._shown:
+                    raise
                 with contextlib.suppress(OSError, ValueError, termios.error):
                     self.say("", "(no longer needed)")
                     self._reader.discard_typed()
@@ -83,6 +88,7 @@ class Console:
     def drawn_on(self) -> Iterator[None]:
         """While somebody else draws on the terminal: what is said meanwhile is written when they are done."""
         self._held = []
+        self._shown = True
         try:
             yield
         finally:
@@ -129,6 +135,7 @@ class Console:
         if not text:
             return
         self.before_writing()
+        self._shown = True
         output = self.output
         encoding = output.encoding or "utf-8"
         output.write(text.encode(encoding, errors="backslashreplace").decode(encoding))

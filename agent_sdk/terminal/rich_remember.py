@@ -11,6 +11,7 @@ from agent_sdk.render.cells import drawable, wrapped
 from agent_sdk.render.rules import PLACES, place_in_words, suggestion_lines
 from agent_sdk.render.text import visible
 from agent_sdk.terminal.rich_page import Key, Line, line, span, words
+from agent_sdk.updates import Destination
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Remember:
     suggestions: tuple[PermissionUpdate, ...]
     taken: frozenset[int]
     cursor: int = 0
-    place: str | None = None
+    place: Destination | None = None
 
     @classmethod
     def of(cls, suggestions: Sequence[PermissionUpdate]) -> Self:
@@ -35,7 +36,7 @@ class Remember:
     def updates(self) -> list[PermissionUpdate]:
         """What is remembered as it stands."""
         chosen = [self.suggestions[row] for row in sorted(self.taken)]
-        return chosen if self.place is None else [replace(update, destination=self.place) for update in chosen]
+        return chosen if self.place is None else [update.at(self.place) for update in chosen]
 
     def press(self, key: Key) -> Self:
         """After a key: move, take a row or leave it, another place."""

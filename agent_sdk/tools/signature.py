@@ -80,6 +80,27 @@ def schema_from_signature(function: Function, *, leave_out: Collection[str] = ()
     return schema, parse
 
 
+def schema_of_fields(where: str, hints: Mapping[str, Any], *, optional: Collection[str] = ()) -> JsonObject:
+    """The JSON schema of an object with these fields, required but for the `optional` ones.
+
+    A text in `Annotated` describes its field. Raises OptionsError, naming `where` and field, for a type that has no
+    JSON schema.
+    """
+    properties: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
+    for name, annotation in hints.items():
+        try:
+            adapter: TypeAdapter[Any] = TypeAdapter(_described(annotation, None))
+            field = adapter.json_schema(schema_generator=_Generator)
+        except (PydanticUserError, TypeError, ValueError, NameError) as error:
+            raise OptionsError(f"{where}: the type of the field `{name}` has no JSON schema: {_short(error)}") from None
+        shared |= field.pop("$defs", {})
+        properties[name] = field
+    required = [name for name in hints if name not in optional]
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
+    return schema | ({"$defs": shared} if shared else {})
+
+
 def first_fault(error: ValidationError) -> str:
     """The first complaint of pydantic in one sentence that names the field."""
     fault = error.errors(include_url=False, include_context=False, include_input=False)[0]

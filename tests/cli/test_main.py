@@ -59,7 +59,7 @@ def test_the_help_lists_exactly_what_is_there(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert [command.name for command in COMMANDS] == ["demo", "run", "explain"]
+    assert [command.name for command in COMMANDS] == ["demo", "run", "explain", "rules"]
     assert all(f"    {command.name} " in shown for command in COMMANDS)
 
 

@@ -81,8 +81,7 @@ class Stage:
         }
         if "mode" in scene and not resumed:
             words["permission_mode"] = scene["mode"]
-        if self.sources:
-            words["setting_sources"] = self.sources
+        words["setting_sources"] = self.sources or ()
         for key in ("platform", "trust_project"):
             if key in scene:
                 words[key] = scene[key]
