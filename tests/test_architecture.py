@@ -96,6 +96,7 @@ def test_modules_stay_small(path: Path) -> None:
 
 def test_importing_the_package_opens_no_heavy_door() -> None:
     """`import agent_sdk` loads neither the API client nor a user interface, nor a parser or a file lock."""
-    code = "import sys; from agent_sdk import *; from agent_sdk.terminal import *; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    opened = "import sys; from agent_sdk import *; from agent_sdk.terminal import *"
+    code = f"{opened}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert HEAVY.isdisjoint(loaded.split())

@@ -24,7 +24,8 @@ PLAIN = [
 NOT_PLAIN = [
     "echo $(rm x)", "echo `rm x`", "(a; b)", "cat <<X\nrm\nX", "for x in a; do b; done", "if a; then b; fi", "{ a; }",
     "f() { a; }", 'echo "$(rm x)"', "echo 'open", 'echo "open', "a # b", "a \\\n b", "a <(b)", "[[ a ]] && b", "! a",
-    "echo ${x:-y}", """"it's"; echo $(a; rm x) "it's\"""", "echo $'x'", "time a", "x" * 6_000, ";".join("a" * 40), "a\\",
+    "echo ${x:-y}", """"it's"; echo $(a; rm x) "it's\"""", "echo $'x'", "time a", "x" * 6_000,
+    ";".join("a" * 40), "a\\",
 ]  # fmt: skip
 
 
