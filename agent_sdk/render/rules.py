@@ -33,7 +33,7 @@ def suggestion_lines(update: PermissionUpdate) -> list[str]:
 def place_in_words(destination: Destination) -> str:
     """Where an update is kept, on one line."""
     whom, where = PLACES[destination]
-    return visible(f"{whom} ({where})", keep_newlines=False)
+    return f"{whom} ({where})"
 
 
 def _bash(specifier: str | None) -> str:

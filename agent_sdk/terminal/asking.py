@@ -65,7 +65,7 @@ class Asking:
 
     def yes(self, updates: Sequence[PermissionUpdate] = ()) -> Allow:
         """It may run, and `updates` are remembered."""
-        return Allow(self.tool_input if self.changed else None, updated_permissions=tuple(updates) or None, by=self.by)
+        return Allow(self.tool_input if self.changed else None, updated_permissions=list(updates) or None, by=self.by)
 
     def no(self, words: str = "") -> Deny:
         """It does not run; the model reads the words."""

@@ -194,7 +194,7 @@ async def _place(console: Console, updates: list[PermissionUpdate]) -> list[Perm
             return None if typed else updates
         for number, place in enumerate(PLACES, 1):
             if typed == str(number):
-                return [replace(update, destination=place) for update in updates]
+                return [update.at(place) for update in updates]
         console.say(f"Type a number from 0 to {len(PLACES)}, or Enter alone.")
 
 

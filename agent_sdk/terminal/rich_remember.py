@@ -36,7 +36,7 @@ class Remember:
     def updates(self) -> list[PermissionUpdate]:
         """What is remembered as it stands."""
         chosen = [self.suggestions[row] for row in sorted(self.taken)]
-        return chosen if self.place is None else [replace(update, destination=self.place) for update in chosen]
+        return chosen if self.place is None else [update.at(self.place) for update in chosen]
 
     def press(self, key: Key) -> Self:
         """After a key: move, take a row or leave it, another place."""

@@ -59,7 +59,7 @@ def test_rules_decide_without_a_person(tmp_path: Path) -> None:
 def test_a_remembered_answer_counts_in_the_next_run(tmp_path: Path) -> None:
     """The choice "always" saves the rule: the same command needs no answer later in this run and in the next."""
     turns = [bash("echo ran"), bash("echo ran")]
-    first = run(tmp_path, turns, typed="7\n")
+    first = run(tmp_path, turns, typed="8\n1\n\n")
     assert first.stdout.count("Permission needed") == 1
     assert json.loads((tmp_path / ".claude" / "settings.local.json").read_text()) == {
         "permissions": {"allow": ["Bash(echo ran)"]}

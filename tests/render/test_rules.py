@@ -44,7 +44,6 @@ def test_places_in_words() -> None:
     """For whom, and in which file."""
     assert place_in_words("localSettings").startswith("you, this project (.claude/settings.local.json")
     assert place_in_words("session") == "this session (in memory only, until this session ends)"
-    assert place_in_words("moon") == "moon (an unknown place)"
 
 
 def test_a_card_tells_the_rules() -> None:

@@ -156,7 +156,7 @@ async def test_what_is_remembered_is_handed_back() -> None:
         one = await person.asked("Bash", {"command": "npm test"}, suggestions=SUGGESTIONS)
         two = await person.asked("Bash", {"command": "npm test"}, suggestions=SUGGESTIONS)
     assert isinstance(one, Allow)
-    assert one.updated_permissions == (SUGGESTIONS[1],)
+    assert one.updated_permissions == [SUGGESTIONS[1]]
     assert isinstance(two, Allow)
     assert [update.destination for update in two.updated_permissions or ()] == ["session", "session"]
 

@@ -170,7 +170,7 @@ def test_one_rung_of_each_part_is_taken() -> None:
 def test_what_was_taken_is_handed_back() -> None:
     """The answer carries the very updates that were shown."""
     on = pressed(page(suggestions=SUGGESTIONS), "8", "3", "enter")
-    assert on.outcome == Allow(updated_permissions=(SUGGESTIONS[0],), by="me")
+    assert on.outcome == Allow(updated_permissions=[SUGGESTIONS[0]], by="me")
 
 
 def test_a_changed_call_remembers_nothing() -> None:

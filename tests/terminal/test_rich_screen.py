@@ -125,6 +125,19 @@ def test_keys_decide(opened: Opens, keys: list[str], decision: str) -> None:
     assert terminal.is_restored()
 
 
+def test_a_rule_is_remembered_where_the_person_says(opened: Opens) -> None:
+    """A wider rule for one part, all of it for this session."""
+    terminal = opened(calls=[bash("npm test && rm -r build")], suggestions=SUGGESTIONS)
+    terminal.asks("May it run?")
+    terminal.press("8", "down", "space", "right")
+    terminal.sees("Kept for this session")
+    terminal.press("enter")
+    assert "'npm test:*'" in terminal.decision
+    assert "'rm -r build'" in terminal.decision
+    assert "localSettings" not in terminal.decision
+    assert "(Bash: run a command: yes, and remembered)" in terminal.text
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_a_question_card_as_it_is_seen(opened: Opens, size: str) -> None:
     """Recommended first, previews beside or below, several answers, a number in range, the submit page; in Chinese."""
