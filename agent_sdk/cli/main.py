@@ -60,6 +60,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (closed by whoever started us)
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     escape_what_cannot_be_shown()
+    code = _told(argv)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):  # the reader or the terminal is gone, and Python would end with a code of its own
+        _give_up_output()
+    return code
+
+
+def _told(argv: Sequence[str] | None) -> int:
+    """Run the command; every fault is told in words. Returns the exit code."""
     try:
         with _plain_words():
             return _run(argv)

@@ -105,9 +105,9 @@ def test_a_terminal_that_is_closed_ends_a_run(tmp_path: Path) -> None:
     words = ["-c", USUAL + MAIN, *run_words(tmp_path, seconds)]
     child = pexpect.spawn(sys.executable, words, env={**os.environ, "PYTHONPATH": os.getcwd()}, cwd=str(tmp_path))
     assert wait_for(seconds, 2)
-    os.close(child.fileno())
+    child.ptyproc.fileobj.close()  # by the object that owns the descriptor, so that nothing closes it a second time
+    child.closed = child.ptyproc.closed = True
     assert wait_for(seconds, 0)
-    child.closed = True
     assert os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1]) == 128 + signal.SIGHUP
 
 
