@@ -69,6 +69,9 @@ _GIT = Program(
         _row("clone:--template: init:--template: --separate-git-dir:", "brings hooks along or writes elsewhere"),
         _row("config daemon shell instaweb send-email credential", "sets or runs configured programs"),
         _row("bundle:create", "writes a file", writes=True),
+        _row("merge-file mailinfo mailsplit pack-objects index-pack unpack-file", "writes the files that it is told"),
+        _row("worktree:add worktree:move init clone interpret-trailers:--in-place", "writes at a place of its own"),
+        _row("merge:-s: merge:--strategy: rebase:-s: rebase:--strategy: pull:-s: pull:--strategy:", "runs a program"),
     ),
 )
 _TAR = Program(
@@ -171,7 +174,10 @@ _NPM = Program(
     subcommands=True,
     rows=(
         _row("exec: exe: ex: e: x: init: ini: innit: create: creat: crea: cre: explore: dlx:", "fetches and runs"),
-        _row("--script-shell: --node-options: --userconfig: --globalconfig:", "names a program or a configuration"),
+        _row(
+            "--script-shell: --shell: --node-options: --userconfig: --globalconfig:",
+            "names a program or a configuration",
+        ),
         _row("--prefix: -C: --dir: --cwd:", "works in another folder"),
         _row("config:set config:edit set edit", "changes or edits the configuration"),
     ),
@@ -181,6 +187,7 @@ _GO = Program(
     dashwords=True,
     rows=(
         _row("-exec: -toolexec: -vettool:", "runs a program"),
+        _row("-ldflags: -gcflags: -asmflags: -gccgoflags: -compiler:", "names programs of the build"),
         _row("-o: -cpuprofile: -memprofile: -coverprofile: -trace:", "writes a file", writes=True),
         _row("-overlay: -modfile: -C:", "takes sources from elsewhere"),
         _row("env:-w generate", "changes the environment or runs commands in comments"),
@@ -241,7 +248,7 @@ _COMPILER = Program(
     dashwords=True,
     glued="oB",
     rows=(
-        _row("-wrapper: -B: -specs: -fplugin: --config:", "runs a program"),
+        _row("-wrapper: -B: -specs: -fplugin: -plugin: --config:", "runs a program"),
         _row("-fuse-ld: -o:", "runs a program or writes a file", writes=True),
     ),
 )
@@ -332,7 +339,19 @@ PROGRAMS: dict[str, Program] = {
     ),
     **dict(_same("sh bash dash zsh ksh ash mksh rbash yash fish csh tcsh posh oksh pdksh", _SHELL)),
     **dict(_same("gcc g++ cc c++ clang clang++", _COMPILER)),
-    "tree": Program(rows=(_row("-o:", "writes a file", writes=True),)),
+    "eslint": Program(
+        rows=(
+            _row("-c: --config: --rulesdir: --plugin: --resolve-plugins-relative-to: --parser:", "loads code"),
+            _row("-f: --format: -o: --output-file:", "loads code or writes a file"),
+        )
+    ),
+    "mypy": Program(
+        rows=(
+            _row("--python-executable: --config-file: --custom-typeshed-dir:", "runs a program or loads plugins"),
+            _row("--cache-dir: --junit-xml: --install-types", "writes elsewhere or installs"),
+        )
+    ),
+    "tree": Program(rows=(_row("-o: --output:", "writes a file", writes=True),)),
     **dict(_same("iconv shuf base64", Program(rows=(_row("-o: --output:", "writes a file", writes=True),)))),
     "gpg": Program(rows=(_row("-o: --output: --options: --exec-path: --agent-program: --photo-viewer:", "runs"),)),
     "openssl": Program(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent_sdk import PermissionPolicy
 from agent_sdk.rules.files import TableFiles
 from tests.rules.support import book, reading, verdict
 
@@ -403,3 +404,28 @@ def test_the_bare_tool_covers_what_parses(command: str) -> None:
 def test_not_even_the_bare_tool_covers_it(command: str) -> None:
     """Critical removals, protected or unknown targets, and what does not parse are asked."""
     assert verdict(book(allow=["Bash"]), reading("Bash", {"command": command})) == "none"
+
+
+WRITES_OR_RUNS = [
+    ("git", "git merge-file .envrc a b"),
+    ("git", "git worktree add /x"),
+    ("git", "git init /x"),
+    ("git", "git mailinfo /a /b"),
+    ("git", "git pack-objects /x"),
+    ("git", "git interpret-trailers --in-place a"),
+    ("git", "git merge -s foo x"),
+    ("go", "go build -ldflags=-extld=./evil"),
+    ("npm", "npm start --shell=./x"),
+    ("gcc", "gcc -plugin x a.c"),
+    ("tree", "tree --output=/x"),
+    ("eslint", "eslint -c x ."),
+    ("eslint", "eslint --rulesdir x ."),
+    ("mypy", "mypy --python-executable=./evil a.py"),
+]
+
+
+@pytest.mark.parametrize(("program", "command"), WRITES_OR_RUNS, ids=[command for _, command in WRITES_OR_RUNS])
+def test_a_wildcard_on_the_program_does_not_cover_these(program: str, command: str) -> None:
+    """They run a program, load code, or write where nobody looked."""
+    policy = PermissionPolicy.load(setting_sources=(), allow=[f"Bash({program}:*)"])
+    assert policy.evaluate("Bash", {"command": command}).behavior == "ask"
