@@ -31,6 +31,8 @@ def copied(value: Json) -> Json:
 
 
 def _copied_key(key: object) -> str:
+    if type(key) is str:
+        return key
     if not isinstance(key, str):
         raise TypeError(f"JSON object keys are strings, got {type(key).__name__}")
     return str.__str__(key)

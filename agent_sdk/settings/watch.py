@@ -89,8 +89,9 @@ class SettingsWatch:
         """The tool has ended: what appeared in the files meanwhile stays out of force. Returns as `refresh`."""
         changed = False
         try:
-            with anyio.CancelScope(shield=True):
-                changed = await self.refresh()
+            if self.stale():
+                with anyio.CancelScope(shield=True):
+                    changed = await self.refresh()
         finally:
             self._running -= 1
         return changed
