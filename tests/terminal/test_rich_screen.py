@@ -14,6 +14,8 @@ import pytest
 
 from tests.terminal.screens import ASK, Terminal, compare
 
+pytestmark = pytest.mark.slow  # a process and a terminal for each; tests/cli keeps one rich prompt in the default run
+
 BOTH = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 SIZES = {"wide": (100, 30), "narrow": (60, 24)}
 Opens = Callable[..., Terminal]
