@@ -117,19 +117,21 @@ DECISIONS = [
 ]
 
 
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("keys", "decision"), DECISIONS)
-def test_keys_decide(opened: Opens, keys: list[str], decision: str) -> None:
-    """Every choice works on a real terminal, which is as it was before afterwards."""
-    terminal = opened(calls=[bash()], approver={"offer_defer": True})
+def test_keys_decide(opened: Opens, keys: list[str], decision: str, size: str) -> None:
+    """Every choice works on a real terminal, wide or narrow, which is as it was before afterwards."""
+    terminal = opened(size, calls=[bash()], approver={"offer_defer": True})
     terminal.asks("May it run?")
     terminal.press(*keys)
     assert decision in terminal.decision
     assert terminal.is_restored()
 
 
-def test_a_rule_is_remembered_where_the_person_says(opened: Opens) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_a_rule_is_remembered_where_the_person_says(opened: Opens, size: str) -> None:
     """A wider rule for one part, all of it for this session."""
-    terminal = opened(calls=[bash("npm test && rm -r build")], suggestions=SUGGESTIONS)
+    terminal = opened(size, calls=[bash("npm test && rm -r build")], suggestions=SUGGESTIONS)
     terminal.asks("May it run?")
     terminal.press("8", "down", "space", "right")
     terminal.sees("Kept for this session")
@@ -163,9 +165,10 @@ def test_a_question_card_as_it_is_seen(opened: Opens, size: str) -> None:
 
 
 @BOTH
-def test_a_card_is_declined_with_two_keys(opened: Opens) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_a_card_is_declined_with_two_keys(opened: Opens, size: str) -> None:
     """One Esc only asks; the second one hands the card in empty."""
-    terminal = opened(calls=[CARD])
+    terminal = opened(size, calls=[CARD])
     terminal.asks("Astro")
     terminal.press("escape")
     terminal.sees("Esc once more declines")
@@ -344,6 +347,27 @@ def test_dumb_terminals_get_plain_lines(opened: Opens, environment: dict[str, st
     assert terminal.decision.startswith("Deny(")
 
 
+PLAIN_DECISIONS = [
+    pytest.param(["1"], "Allow(updated_input=None", id="yes"),
+    pytest.param(["3"], "Deny(message=''", id="no"),
+    pytest.param(["4", "用 make clean"], "Deny(message='用 make clean'", id="words"),
+    pytest.param(["5"], "Deny(message='The person interrupted the work.', interrupt=True", id="stop"),
+    pytest.param(["9"], "Defer(", id="later"),
+    pytest.param(["6", "1"], "Allow(updated_input=None", id="why, then yes"),
+]
+
+
+@pytest.mark.parametrize(("lines", "decision"), PLAIN_DECISIONS)
+def test_lines_decide_on_a_dumb_terminal(opened: Opens, lines: list[str], decision: str) -> None:
+    """The same choices, a line each."""
+    terminal = opened(calls=[bash()], approver={"offer_defer": True}, environment={"TERM": "dumb"})
+    terminal.sees("May it run?")
+    for line in lines:
+        terminal.read(0.3)
+        terminal.press(line + "\r")
+    assert decision in terminal.decision
+
+
 def test_a_card_on_a_dumb_terminal(opened: Opens) -> None:
     """Everything that the rich card can do, in words."""
     terminal = opened(calls=[CARD], environment={"TERM": "dumb"})
@@ -355,6 +379,24 @@ def test_a_card_on_a_dumb_terminal(opened: Opens) -> None:
     compare("\n".join(terminal.lines), "card_dumb")
     terminal.press("\r")
     assert "'第一版要哪些功能？': ['评论', 'RSS'], 'Which port?': '8080'}" in terminal.decision
+
+
+@pytest.mark.parametrize(
+    ("lines", "answers"),
+    [
+        pytest.param([":decline"], "'answers': {}", id="decline"),
+        pytest.param(["", "", "", ""], "'answers': {}", id="skip all"),
+        pytest.param(["自己的话", "", "", ""], "'answers': {'博客用什么技术栈？': '自己的话'}", id="own words"),
+    ],
+)
+def test_a_card_answered_briefly_on_a_dumb_terminal(opened: Opens, lines: list[str], answers: str) -> None:
+    """Nothing, or one answer in own words: the rest stays open."""
+    terminal = opened(calls=[CARD], environment={"TERM": "dumb"})
+    terminal.sees("Enter skips")
+    for line in lines:
+        terminal.read(0.3)
+        terminal.press(line + "\r")
+    assert answers in terminal.decision
 
 
 def test_it_follows_the_size_of_the_terminal(opened: Opens) -> None:
