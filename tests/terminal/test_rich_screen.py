@@ -354,6 +354,7 @@ PLAIN_DECISIONS = [
     pytest.param(["5"], "Deny(message='The person interrupted the work.', interrupt=True", id="stop"),
     pytest.param(["9"], "Defer(", id="later"),
     pytest.param(["6", "1"], "Allow(updated_input=None", id="why, then yes"),
+    pytest.param(["2", "ls -中文", "1"], "Allow(updated_input={'command': 'ls -中文'}", id="edit"),
 ]
 
 
