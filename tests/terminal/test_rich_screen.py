@@ -369,6 +369,19 @@ def test_lines_decide_on_a_dumb_terminal(opened: Opens, lines: list[str], decisi
     assert decision in terminal.decision
 
 
+def test_a_rule_is_remembered_on_a_dumb_terminal(opened: Opens) -> None:
+    """The wider rule of the first part, chosen by its number."""
+    terminal = opened(calls=[bash("npm test && rm -r build")], suggestions=SUGGESTIONS, environment={"TERM": "dumb"})
+    terminal.sees("May it run?")
+    terminal.read(0.3)
+    terminal.press("8\r")
+    terminal.sees("Enter alone goes back")
+    terminal.read(0.2)
+    terminal.press("2,3\r", "\r")
+    assert "'npm test:*'" in terminal.decision
+    assert "'rm -r build'" in terminal.decision
+
+
 def test_a_card_on_a_dumb_terminal(opened: Opens) -> None:
     """Everything that the rich card can do, in words."""
     terminal = opened(calls=[CARD], environment={"TERM": "dumb"})
