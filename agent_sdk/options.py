@@ -128,7 +128,6 @@ class AgentOptions(BaseModel):
     audit: object = None
     redact: object = None
 
-    _directory: str = PrivateAttr(default="")
     _registry: Mapping[str, Tool] = PrivateAttr(default_factory=dict)
     _rules: Sequence[Rule] = PrivateAttr(default=())
     _hooks: Mapping[HookEvent, Sequence[HookMatcher]] = PrivateAttr(default_factory=dict)
@@ -160,7 +159,6 @@ class AgentOptions(BaseModel):
             value = self.__dict__[name]
             if value != unset and not (value in ([], {}, ()) and not unset):
                 raise not_available_yet(f"AgentOptions({name}={value!r:.60})")
-        self._directory = os.path.abspath(self.cwd if self.cwd is not None else Path.cwd())
         self._check_values()
         self._hooks = _checked_hooks(self.hooks)
         self._registry = self._tools_by_name()
@@ -274,8 +272,8 @@ class AgentOptions(BaseModel):
 
     @property
     def directory(self) -> str:
-        """The working directory as an absolute path, as it was when the options were built."""
-        return self._directory
+        """The working directory as an absolute path."""
+        return os.path.abspath(self.cwd if self.cwd is not None else Path.cwd())
 
     @property
     def registry(self) -> Mapping[str, Tool]:
