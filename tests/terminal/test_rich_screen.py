@@ -189,12 +189,16 @@ def test_nothing_typed_before_counts(opened: Opens) -> None:
     assert terminal.decision.startswith("Deny(")
 
 
-def test_a_change_of_3000_lines(opened: Opens, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_a_change_of_3000_lines(opened: Opens, tmp_path: Path, size: str) -> None:
     """The menu stays in sight, the end can be reached, and it is told where one is."""
     content = "".join(f"行 {number}\n" for number in range(3_000))
-    terminal = opened(calls=[["Write", {"file_path": "long.txt", "content": content}]], context={"cwd": str(tmp_path)})
+    terminal = opened(
+        size, calls=[["Write", {"file_path": "long.txt", "content": content}]], context={"cwd": str(tmp_path)}
+    )
     terminal.asks("May it run?")
-    compare(terminal.text, "long_change")
+    if size == "wide":
+        compare(terminal.text, "long_change")
     terminal.press("end")
     terminal.sees("+行 2999")
     terminal.press("pageup")
@@ -203,9 +207,10 @@ def test_a_change_of_3000_lines(opened: Opens, tmp_path: Path) -> None:
     assert terminal.decision.startswith("Allow(")
 
 
-def test_a_command_of_100000_characters(opened: Opens) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_a_command_of_100000_characters(opened: Opens, size: str) -> None:
     """It is drawn in bounded time, scrolled to its end, and can be edited."""
-    terminal = opened(calls=[bash("echo " + "x" * 99_980 + " && rm -r build")])
+    terminal = opened(size, calls=[bash("echo " + "x" * 99_980 + " && rm -r build")])
     terminal.asks("May it run?")
     terminal.press("end")
     terminal.sees("rm -r build")
@@ -229,12 +234,13 @@ def test_hostile_text_cannot_steer_the_terminal(opened: Opens) -> None:
     terminal.press("enter", "3")
 
 
-def test_the_persons_editor(opened: Opens, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_the_persons_editor(opened: Opens, tmp_path: Path, size: str) -> None:
     """Ctrl-X hands the text to $EDITOR; what comes back is shown before it may run."""
     editor = tmp_path / "editor"
     editor.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[1], 'a').write(' --dry-run')\n")
     editor.chmod(0o700)
-    terminal = opened(calls=[bash()], environment={"EDITOR": str(editor)})
+    terminal = opened(size, calls=[bash()], environment={"EDITOR": str(editor)})
     terminal.asks("May it run?")
     terminal.press("2", "c-x")
     terminal.asks("May it run as changed?")
@@ -242,9 +248,10 @@ def test_the_persons_editor(opened: Opens, tmp_path: Path) -> None:
     assert "Allow(updated_input={'command': 'rm -r build --dry-run'}" in terminal.decision
 
 
-def test_an_editor_that_fails_changes_nothing(opened: Opens) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_an_editor_that_fails_changes_nothing(opened: Opens, size: str) -> None:
     """The reason is told, and the card is still there."""
-    terminal = opened(calls=[bash()], environment={"EDITOR": "false"})
+    terminal = opened(size, calls=[bash()], environment={"EDITOR": "false"})
     terminal.asks("May it run?")
     terminal.press("2", "c-x")
     terminal.asks("The editor failed: false ended with code 1")
