@@ -18,7 +18,7 @@ class Interrupt:
 
     def __init__(self, *, armed: bool) -> None:
         self.requested = False
-        self.armed = armed
+        self._armed = armed
         self._scopes: set[anyio.CancelScope] = set()
 
     def set(self) -> None:
@@ -29,7 +29,7 @@ class Interrupt:
 
     def guard(self) -> AbstractContextManager[None]:
         """A block that an interrupt cancels; afterwards `requested` tells. Never held open over a `yield`."""
-        return self._guarded() if self.armed else _OPEN
+        return self._guarded() if self._armed else _OPEN
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

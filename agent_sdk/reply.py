@@ -75,10 +75,6 @@ async def _events(session: Session, request: JsonObject) -> AsyncGenerator[JsonO
     """The raw events. Each step can be interrupted; the stream is closed whatever happens."""
     stream = session.settings.model.stream(request)
     try:
-        if not session.interrupt.armed:
-            async for ready in stream:
-                yield ready
-            return
         while True:
             event: JsonObject | None = None
             with session.interrupt.guard():
