@@ -31,7 +31,7 @@ from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.files import OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
 from agent_sdk.rules.spelling import absolute
-from agent_sdk.sessions.codec import considered_to_json
+from agent_sdk.sessions.codec import considered_to_json, kept_step
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
 from agent_sdk.settings.files import SettingsPlaces, refuse_hooks, silent_hooks
@@ -113,7 +113,7 @@ class Session:
     def __init__(self, options: AgentOptions, store: SessionStore, session_id: str) -> None:
         self.options = options
         self.id = session_id
-        self.cwd = options.directory
+        self.directory = self.cwd = options.directory
         self.tools = options.registry
         self.ledger = Ledger(store, session_id)
         self.history = History()
@@ -233,7 +233,7 @@ class Session:
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
-        state = {**self.settings.as_json(self.mode, self.cwd), "directory": self.options.directory}
+        state = {**self.settings.as_json(self.mode, self.cwd), "directory": self.directory}
         if state != self.stored_state:
             self.stored_state = state
             entries = [entry("state", **state), *entries]
@@ -251,7 +251,7 @@ def permission_entry(verdict: Verdict) -> Entry:
         by=verdict.by,
         reason=verdict.reason,
         rule=verdict.rule,
-        trace=[considered_to_json(step) for step in verdict.trace],
+        trace=[kept_step(step) for step in verdict.trace],
     )
 
 

@@ -232,7 +232,7 @@ class Pipeline:
         """
         verdict = docket.verdict
         assert verdict is not None, "only settled calls are looked at again"
-        case = replace(case_of(docket, self._snapshot(docket)), call=verdict.call)
+        case = case_of(docket, self._snapshot(docket), call=verdict.call)
         if not (verdict.by_person or verdict.by == "timeout"):
             return _with_result(judge(case), docket.heard)
         if (found := deny_rules(case)) is None:
@@ -281,11 +281,11 @@ class Pipeline:
         await self.ask_again(docket, asked, otherwise=ToolResult(messages.FILE_CHANGED, is_error=True))
 
 
-def case_of(docket: Docket, snapshot: Snapshot) -> Case:
-    """The docket as the judge wants it."""
+def case_of(docket: Docket, snapshot: Snapshot, *, call: ToolCall | None = None) -> Case:
+    """The docket as the judge wants it; `call` is what a hook or person made of its call."""
     heard = docket.heard
     return Case(
-        call=docket.call,
+        call=call or docket.call,
         original=docket.original,
         facts=docket.tool.facts(docket.call.effective),
         snapshot=snapshot,

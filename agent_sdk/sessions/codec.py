@@ -224,7 +224,7 @@ def pending_from_json(raw: Json, record: str = "PendingApproval") -> PendingAppr
 
 
 def considered_to_json(step: Considered) -> dict[str, Json]:
-    """One step of a trace, as `permission` entries and parked calls keep it."""
+    """One step of a trace, with all its fields."""
     return {
         "step": step.step,
         "said": step.said,
@@ -233,6 +233,18 @@ def considered_to_json(step: Considered) -> dict[str, Json]:
         "note": step.note,
         "took_us": step.took_us,
     }
+
+
+def kept_step(step: Considered) -> dict[str, Json]:
+    """One step of a trace, as `permission` entries keep it: `where`, `note` and `took_us` only where there is one."""
+    kept: dict[str, Json] = {"step": step.step, "said": step.said, "by": step.by}
+    if step.where is not None:
+        kept["where"] = step.where
+    if step.note:
+        kept["note"] = step.note
+    if step.took_us:
+        kept["took_us"] = step.took_us
+    return kept
 
 
 def considered_from_json(raw: Json, record: str = "Considered") -> Considered:

@@ -108,6 +108,15 @@ def test_writing_and_reading_is_the_identity(name: str, data: st.DataObject) -> 
     assert read(json_object(name, text)) == record
 
 
+@few
+@given(step=steps)
+def test_a_kept_step_reads_back_as_itself(step: Considered) -> None:
+    """What is left out of it is what a reader takes for granted."""
+    kept = codec.kept_step(step)
+    assert codec.considered_from_json(kept) == step
+    assert {"step", "said", "by"} <= kept.keys() <= codec.considered_to_json(step).keys()
+
+
 @pytest.mark.parametrize("name", FORMS)
 @few
 @given(data=st.data())
