@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from uuid import uuid4
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -23,7 +22,7 @@ from agent_sdk.running import call_tool, hear_after
 from agent_sdk.session import Session, target_state
 from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
 from agent_sdk.tools.base import Tool
-from agent_sdk.values import JsonObject, copied_object
+from agent_sdk.values import JsonObject, copied_object, fresh_uuid
 
 log = logging.getLogger("agent_sdk.tools")
 
@@ -72,7 +71,7 @@ class Turn:
     def of(cls, session: Session, reply: Reply) -> Turn:
         """The turn that a reply opens; `blocks` is empty when it holds no calls."""
         calls = [block for block in reply.content if block.get("type") == "tool_use"]
-        return cls(session, str(uuid4()), calls, text=text_of(reply.content), stop_reason=reply.stop_reason)
+        return cls(session, fresh_uuid(), calls, text=text_of(reply.content), stop_reason=reply.stop_reason)
 
     @property
     def ids(self) -> list[str]:
@@ -375,7 +374,7 @@ class Turn:
             self._disk_touched = True
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
         result = with_note(ran.result, note)
-        await ledger.end(call.key, result)
+        await ledger.end(call.key, result, closing=self._closes_next())
         self.results[call.id] = result
         await self._follow(docket, others)
         after = await hear_after(self.session, call, result)
@@ -383,6 +382,13 @@ class Turn:
         self.results[call.id] = after.result
         if after.result is not result:
             self.reworded.add(call.id)
+
+    def _closes_next(self) -> bool:
+        """Whether nothing waits any more before the turn is closed: this is the last result, and nobody hears it."""
+        is_last = len(self.results) == len(self.blocks) - 1
+        matchers = self.session.options.matchers
+        heard = matchers.get("PostToolUse") or matchers.get("PostToolUseFailure")
+        return is_last and not heard and not self.session.arrivals
 
     async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
         """Waiting approvals whose file was changed from outside before this tool begins: they stay stale."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.sessions import checks
@@ -20,6 +21,7 @@ Address: TypeAlias = tuple[str, str, str]
 OF_A_SESSION = ("claims", "settled", "approvals", "journal", "closed_turns")
 
 
+@lru_cache(maxsize=1024)
 def stored(name: str) -> str:
     """A name as its column holds it: escaped to ASCII, so that lone surrogates and NUL fit."""
     return to_text(name)[1:-1]
