@@ -187,7 +187,7 @@ def test_a_hostile_repository_runs_a_program_when_git_looks_at_it(tmp_path: Path
 
 @needs_git
 def test_in_an_honest_repository_git_only_looks(tmp_path: Path) -> None:
-    """All allowed git commands run: work tree, objects, branches and configuration stay as they are, all but the index."""
+    """All allowed git commands run: nothing but the index may change."""
     machine = Machine(tmp_path)
     (tmp_path / "stubs" / "git").unlink()
     git(machine.work, "init", "-q")
