@@ -188,7 +188,7 @@ left_out: Mapping[str, str] = MappingProxyType(
         "ldd": "may run the program that it looks at",
         "fd": "-l runs ls, -x runs anything",
         "ack, yq": "read options from files in the project, or differ too much between versions",
-        "npm, pnpm, yarn, corepack --version": "take their own version, and programs, from files in the project",
+        "npm, pnpm, yarn, corepack --version": "configuration in the project may name another version to fetch and run",
         "go version, cargo --version, rustc --version": "may fetch the toolchain that a file in the project names",
         "pip list, pip show": "--log writes a file, and options come from configuration",
         "npm ls, npm view": "write logs, read configuration of the project, or ask a registry",
