@@ -120,6 +120,8 @@ QUIET = frozenset(
 RECURSIVE = frozenset(
     ["chmod", "chown", "chgrp", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "zip", "7z"]
 )
+PRINTS = frozenset([("sed", "-n"), ("gsed", "-n")])
+"""Commands of two words that print: a rule that spells them out does not mean an option that writes (`sed -n -i`)."""
 REMOVERS = frozenset(name for name, program in FILES.items() if program.shape == "remove")
 
 
@@ -236,10 +238,7 @@ def _copied(argv: Sequence[str], shape: Shape, operands: list[int], targets: lis
 def _after_text(argv: Sequence[str], *, sed: bool) -> Iterator[FileUse]:
     """sed and awk: every operand behind the program text is read, and written with `sed -i`."""
     texts = [index for index, _ in text_operands(argv, sed=sed)]
-    in_place = sed and any(
-        word.startswith("--in-place") or (word.startswith("-") and not word.startswith("--") and "i" in word)
-        for word in argv[1:]
-    )
+    in_place = sed and any(map(_edits_in_place, argv[1:]))
     for index in range(1, len(argv)):
         if index in texts or argv[index].startswith("-"):
             continue
@@ -248,6 +247,13 @@ def _after_text(argv: Sequence[str], *, sed: bool) -> Iterator[FileUse]:
         yield FileUse(index, "read")
         if in_place:
             yield FileUse(index, "write")
+
+
+def _edits_in_place(word: str) -> bool:
+    """True for sed's `-i`, alone or in a cluster, and any beginning of `--in-place`."""
+    if word.startswith("--"):
+        return len(word) > 2 and "--in-place".startswith(word.partition("=")[0])
+    return word.startswith("-") and "i" in word
 
 
 def _dd(argv: Sequence[str]) -> Iterator[FileUse]:

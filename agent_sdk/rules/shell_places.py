@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_sdk.rules.bash_pattern import SEPARATOR, BashPattern
-from agent_sdk.rules.file_operands import RECURSIVE, FileUse, file_uses
+from agent_sdk.rules.file_operands import PRINTS, RECURSIVE, FileUse, file_uses
 from agent_sdk.rules.paths import PathRules
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import Rule
@@ -68,6 +68,8 @@ class Places:
         for use in uses:
             if use.use == "read" or (use.index < spelled and use.into < spelled):
                 continue
+            if spelled > 1 and tuple(texts[:2]) in PRINTS:
+                return False
             if not self._operand(view, where, words, use, spelled, pattern):
                 return False
         if name in ("cd", "pushd"):

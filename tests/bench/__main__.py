@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import anyio
 
+from tests.bench.everyday import prompts
 from tests.bench.rows import Row, bare_loop, imports, row_a, verdicts, yardstick
 from tests.bench.waiting import commit_ms, live, parked, resumed, stored_calls
 
@@ -53,6 +54,7 @@ def main() -> None:
     table("C: stop at an approval, resume in a fresh process", [resumed(n) for n in (10, 200, 1000)])
     table("D: import", [imports(statement) for statement in (STATEMENTS[:2] if quick else STATEMENTS)])
     table("V: one verdict (dry run)", verdicts())
+    table("P: prompts for everyday commands of coding agents", prompts())
 
 
 if __name__ == "__main__":
