@@ -31,9 +31,9 @@ def session_key(session_id: str) -> SessionKey:
     return {"project_key": PROJECT_KEY, "session_id": session_id}
 
 
-def entry(kind: str, **fields: Json) -> Entry:
-    """A transcript entry with a fresh uuid and the time."""
-    return {"type": kind, "uuid": fresh_uuid(), "timestamp": datetime.now(UTC).isoformat(), **fields}
+def entry(kind: str, uuid: str = "", /, **fields: Json) -> Entry:
+    """A transcript entry with its uuid, a fresh one by default, and the time."""
+    return {"type": kind, "uuid": uuid or fresh_uuid(), "timestamp": datetime.now(UTC).isoformat(), **fields}
 
 
 class Ledger:

@@ -79,7 +79,7 @@ class Settings:
     thinking: JsonObject | None
     tools: Sequence[JsonObject]
 
-    def as_json(self, mode: PermissionMode, cwd: str) -> dict[str, Json]:
+    def as_json(self, mode: PermissionMode, cwd: str, directory: str) -> dict[str, Json]:
         """The `state` entry's fields."""
         return {
             "model": self.model.name,
@@ -88,6 +88,7 @@ class Settings:
             "tools": list(self.tools),
             "mode": mode,
             "cwd": cwd,
+            "directory": directory,
         }
 
 
@@ -233,7 +234,7 @@ class Session:
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
-        state = {**self.settings.as_json(self.mode, self.cwd), "directory": self.directory}
+        state = self.settings.as_json(self.mode, self.cwd, self.directory)
         if state != self.stored_state:
             self.stored_state = state
             entries = [entry("state", **state), *entries]
