@@ -76,6 +76,11 @@ class Book:
         self._domains = DomainRules(domains)
 
     @property
+    def inspected(self) -> frozenset[str]:
+        """The tools whose whole input is looked at: rules name parameters of theirs, or any text in it."""
+        return frozenset([*(tool for tool, _ in self._parameters), *self._others])
+
+    @property
     def names_commands(self) -> bool:
         """True when a rule names a command."""
         return bool(self._commands)
