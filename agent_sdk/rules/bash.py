@@ -56,6 +56,7 @@ class BashRules:
             key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
             self._by_words.setdefault(key, []).append((pattern, rule))
         self._longest = max(map(len, self._by_words), default=0)
+        self._names = frozenset(key[0] for key in self._by_words if key)
         self._denied: dict[str, Rule | None] = {}
         self._covering: dict[str, tuple[Rule, ...] | None] = {}
 
@@ -65,6 +66,8 @@ class BashRules:
     def _near(self, line: str) -> Iterator[tuple[BashPattern, Rule]]:
         """The patterns whose spelled words the line begins with, the most exact ones first."""
         words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
+        if words and words[0] not in self._names:
+            words = ()
         for size in range(len(words), -1, -1):
             yield from self._by_words.get(words[:size], ())
 
@@ -164,7 +167,9 @@ def _candidates(command: SimpleCommand) -> Iterator[_Candidate]:
 def _candidate(words: tuple[Word, ...], assigns: tuple[Word, ...], *, behind_xargs: bool = False) -> _Candidate:
     free = free_words(words)
     texts = [word.text if number in free else marked(word) for number, word in enumerate(words)]
-    line = SEPARATOR.join([*(ASSIGNED + marked(word) for word in assigns), *texts])
+    if assigns:
+        texts = [*(ASSIGNED + marked(word) for word in assigns), *texts]
+    line = SEPARATOR.join(texts)
     return _Candidate(words, assigns, line, behind_xargs)
 
 

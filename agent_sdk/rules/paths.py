@@ -182,6 +182,7 @@ class Ground:
         self._fixed = {folder: tuple(dict.fromkeys([parts(folder), parts(real)])) for folder, real in fixed}
         self._known: dict[str, tuple[Parts, ...]] = {}
         self._links: dict[str, tuple[Parts, ...]] = {}
+        self._bases: dict[tuple[Anchor, str, bool], tuple[Parts, ...]] = {}
 
     def spellings(self, folder: str) -> tuple[Parts, ...]:
         """All names of an absolute folder."""
@@ -213,6 +214,13 @@ class Ground:
 
     def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
         """What the anchor of `pattern` stands for."""
+        anchor = (pattern.anchor, pattern.rule.source.root, pattern.wide)
+        known = self._bases.get(anchor)
+        if known is None:
+            known = self._bases[anchor] = self._folders(pattern)
+        return known
+
+    def _folders(self, pattern: PathPattern) -> tuple[Parts, ...]:
         match pattern.anchor:
             case "filesystem":
                 return ((),)

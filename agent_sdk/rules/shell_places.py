@@ -60,7 +60,7 @@ class Places:
 
         `spelled` words of it are written out in the rule.
         """
-        texts = [word.text for word in words]
+        texts = tuple(word.text for word in words)
         uses = file_uses(texts)
         name = texts[0]
         if name in ("cd", "pushd") and not uses:
