@@ -52,6 +52,11 @@ _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 _ECHOES = frozenset(["echo", "printf"])
 _PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
 
+_FOLLOWED = frozenset(
+    [*_SUBSCRIPTS, "((", *_AWKS, *STDIN_SHELLS, "source", ".", *_LAUNCHERS, "find", "fd", "fdfind", "git", "trap"]
+).union(WRAPPERS)
+"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Argv:
@@ -118,7 +123,7 @@ class _Collector:
 
     def __init__(self, reading: ShellReading) -> None:
         scripts = (reading.script, reading.loose)
-        size = sum(len(word.text) for script in scripts for command in script.commands for word in command.words)
+        size = sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
         self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
         self.unseen = self.nameless = False
@@ -167,10 +172,10 @@ class _Collector:
         if not command.words or command.kind == "define":
             return
         name_word = command.words[0]
-        if any(word.marks for word in command.words):
+        if not command.static and any(word.marks for word in command.words):
             folded = fold_name(name_word.text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
-        argv = _expanded(command.words)
+        argv = Argv(command.texts, command.words) if command.static else _expanded(command.words)
         if argv.words:
             self._follow(argv, fed, 0)
         if fed.trusted and not _known_name(name_word):
@@ -194,6 +199,8 @@ class _Collector:
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.appended and "{}" in name:
             self.unseen = True
+        if name not in _FOLLOWED and not name.startswith("ld-"):
+            return
         if name in _SUBSCRIPTS or name == "((":
             self._subscripts(argv)
         elif name in _AWKS:

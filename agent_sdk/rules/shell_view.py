@@ -92,13 +92,6 @@ class CommandFacts:
         """True when a `cd` stands in it."""
         return any(moved_by(command) is not None for command in self.reading.script.commands)
 
-    @lazy
-    def placeless(self) -> bool:
-        """True when nothing about it depends on the place or on the disk."""
-        named = (word.text for command in self.reading.script.commands for word in command.words[:1])
-        slashed = any("/" in name for name in named) or any("/" in argv.words[0] for argv in self.denials.argvs)
-        return not (self.redirects or self.uses or self.moves or slashed)
-
 
 @lru_cache(maxsize=1024)
 def _facts(command: str) -> CommandFacts:
