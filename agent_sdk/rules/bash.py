@@ -55,13 +55,13 @@ class BashRules:
     def __bool__(self) -> bool:
         return self._count > 0
 
-    def _near(self, line: str) -> Iterator[tuple[BashPattern, Rule]]:
+    def _near(self, line: str) -> Sequence[tuple[BashPattern, Rule]]:
         """The patterns whose spelled words the line begins with, the most exact ones first."""
         words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
-        if words and words[0] not in self._names:
-            words = ()
-        for size in range(len(words), -1, -1):
-            yield from self._by_words.get(words[:size], ())
+        if not words or words[0] not in self._names:
+            return self._by_words.get((), ())
+        sizes = range(len(words), -1, -1)
+        return [pattern for size in sizes for pattern in self._by_words.get(words[:size], ())]
 
     def any_reading(self, view: ShellView) -> Rule | None:
         """The rule that covers any reading of the command: for deny and ask."""

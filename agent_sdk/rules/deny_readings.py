@@ -162,7 +162,10 @@ class _Collector:
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
         for index, command in enumerate(script.commands):
-            self._command(command, _Fed(script, index, trusted=trusted))
+            if _is_ordinary(command):
+                self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+            else:
+                self._command(command, _Fed(script, index, trusted=trusted))
 
     def _command(self, command: SimpleCommand, fed: _Fed) -> None:
         for word in command.assigns:
@@ -355,6 +358,15 @@ class _Collector:
         for word in argv.words[1:]:
             if "$(" in word or "`" in word:
                 self._text(f'"{word}"', hidden=False)
+
+
+def _is_ordinary(command: SimpleCommand) -> bool:
+    """True for a call of a program that runs no other one, with words that are all certain: it is its only reading."""
+    if command.assigns or not command.words or not command.static or command.kind == "define":
+        return False
+    written = command.texts[0]
+    name = fold_name(written.rstrip("/").rpartition("/")[2])
+    return name not in _FOLLOWED and written.isascii() and "=" not in written and not name.startswith("ld-")
 
 
 class _Fed:

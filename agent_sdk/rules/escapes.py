@@ -78,7 +78,7 @@ def _index(base: str) -> _Index:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def escapes(argv: tuple[str, ...]) -> tuple[Hit, ...]:
     """Everything in a command that only a rule which spells it out covers."""
     return tuple(_escapes(argv))

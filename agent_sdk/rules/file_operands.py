@@ -129,7 +129,7 @@ _FIND_WIDE = frozenset(
 )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def file_uses(argv: tuple[str, ...]) -> tuple[FileUse, ...]:
     """The files that a command reads, writes or removes, as far as the table knows the program."""
     return tuple(_file_uses(argv))

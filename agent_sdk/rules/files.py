@@ -176,10 +176,17 @@ class Glance:
         self.windows = files.windows
         self._links: dict[str, str | None] = {}
         self._kinds: dict[str, Kind | None] = {}
+        self._straight: set[str] = set()
 
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`."""
-        return follow(path, self._link)
+        folder, _, name = path.rpartition("/")
+        if folder in self._straight and name not in ("", ".", "..") and self._link(path) is None:
+            return ()
+        found = follow(path, self._link)
+        if not found:
+            self._straight.add(path)
+        return found
 
     def _link(self, path: str) -> str | None:
         try:

@@ -21,7 +21,7 @@ def read_command(command: str) -> ShellReading:
     return _cached(command)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _cached(command: str) -> ShellReading:
     return _read(command)
 

@@ -93,7 +93,7 @@ class CommandFacts:
         return any(moved_by(command) is not None for command in self.reading.script.commands)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _facts(command: str) -> CommandFacts:
     return CommandFacts(command)
 
