@@ -105,6 +105,7 @@ class lazy(Generic[Owner, T]):  # used like `property`
 
     def __init__(self, work: Callable[[Owner], T]) -> None:
         self.work = work
+        self.name = work.__name__
         self.__doc__ = work.__doc__
 
     @overload
@@ -116,7 +117,7 @@ class lazy(Generic[Owner, T]):  # used like `property`
     def __get__(self, owner: Owner | None, kind: type[Owner]) -> Self | T:
         if owner is None:
             return self
-        value = owner.__dict__[self.work.__name__] = self.work(owner)
+        value = owner.__dict__[self.name] = self.work(owner)
         return value
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from agent_sdk.rules.shell_nodes import Word, has_brace_list
 from agent_sdk.rules.shell_text import ASSIGNMENT, NAME
+from agent_sdk.values import lazy
 
 SEPARATOR = "\x1f"
 BARE, QUOTED, ASSIGNED = "\x01", "\x02", "\x03"
@@ -21,7 +22,7 @@ _NEEDS_NO_QUOTES = re.compile(r"[^\s'\"$`|&;<>{}#~=]+|[^\s'\"$`|&;<>{}#~]*[-/.:]
 _CLOSED = re.compile("[\x01\x02\x03]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BashPattern:
     """What the specifier of a Bash rule covers.
 
@@ -34,12 +35,12 @@ class BashPattern:
     tail: bool
     operators: bool = False
 
-    @property
+    @lazy
     def exact(self) -> bool:
         """True when the rule has no wildcard."""
         return len(self.pieces) == 1 and not self.tail
 
-    @property
+    @lazy
     def spelled(self) -> int:
         """How many whole words the author wrote out before the first wildcard."""
         head = self.pieces[0]
@@ -47,6 +48,11 @@ class BashPattern:
             return 0
         whole = len(self.pieces) == 1 or head.endswith(SEPARATOR)
         return len(head.strip(SEPARATOR).split(SEPARATOR)) - (0 if whole else 1)
+
+    @lazy
+    def spelled_words(self) -> int:
+        """`spelled` without assignments."""
+        return self.spelled - sum(piece.startswith(ASSIGNED) for piece in self.first_words(self.spelled))
 
     def first_words(self, count: int) -> tuple[str, ...]:
         """The first `count` words that are spelled out."""

@@ -52,6 +52,11 @@ _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 _ECHOES = frozenset(["echo", "printf"])
 _PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
 
+_FOLLOWED = frozenset(
+    [*_SUBSCRIPTS, "((", *_AWKS, *STDIN_SHELLS, "source", ".", *_LAUNCHERS, "find", "fd", "fdfind", "git", "trap"]
+).union(WRAPPERS)
+"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Argv:
@@ -118,7 +123,7 @@ class _Collector:
 
     def __init__(self, reading: ShellReading) -> None:
         scripts = (reading.script, reading.loose)
-        size = sum(len(word.text) for script in scripts for command in script.commands for word in command.words)
+        size = sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
         self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
         self.unseen = self.nameless = False
@@ -157,7 +162,10 @@ class _Collector:
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
         for index, command in enumerate(script.commands):
-            self._command(command, _Fed(script, index, trusted=trusted))
+            if _is_ordinary(command):
+                self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+            else:
+                self._command(command, _Fed(script, index, trusted=trusted))
 
     def _command(self, command: SimpleCommand, fed: _Fed) -> None:
         for word in command.assigns:
@@ -167,10 +175,10 @@ class _Collector:
         if not command.words or command.kind == "define":
             return
         name_word = command.words[0]
-        if any(word.marks for word in command.words):
+        if not command.static and any(word.marks for word in command.words):
             folded = fold_name(name_word.text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
-        argv = _expanded(command.words)
+        argv = Argv(command.texts, command.words) if command.static else _expanded(command.words)
         if argv.words:
             self._follow(argv, fed, 0)
         if fed.trusted and not _known_name(name_word):
@@ -194,6 +202,8 @@ class _Collector:
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.appended and "{}" in name:
             self.unseen = True
+        if name not in _FOLLOWED and not name.startswith("ld-"):
+            return
         if name in _SUBSCRIPTS or name == "((":
             self._subscripts(argv)
         elif name in _AWKS:
@@ -348,6 +358,15 @@ class _Collector:
         for word in argv.words[1:]:
             if "$(" in word or "`" in word:
                 self._text(f'"{word}"', hidden=False)
+
+
+def _is_ordinary(command: SimpleCommand) -> bool:
+    """True for a call of a program that runs no other one, with words that are all certain: it is its only reading."""
+    if command.assigns or not command.words or not command.static or command.kind == "define":
+        return False
+    written = command.texts[0]
+    name = fold_name(written.rstrip("/").rpartition("/")[2])
+    return name not in _FOLLOWED and written.isascii() and "=" not in written and not name.startswith("ld-")
 
 
 class _Fed:

@@ -31,10 +31,11 @@ class Hit:
     why: str
 
 
+@lru_cache(maxsize=1024)
 def program_of(name: str) -> tuple[str, Program | None]:
     """The base name as the table knows it, and its entry."""
     base = fold_name(name.rpartition("/")[2])
-    if base not in PROGRAMS:
+    if base not in PROGRAMS and not base.isalpha():
         base = _VERSION.sub("", base)
     return base, PROGRAMS.get(base)
 
@@ -78,7 +79,7 @@ def _index(base: str) -> _Index:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def escapes(argv: tuple[str, ...]) -> tuple[Hit, ...]:
     """Everything in a command that only a rule which spells it out covers."""
     return tuple(_escapes(argv))
@@ -310,6 +311,8 @@ def _short_text(word: str, sed: bool) -> tuple[int, int | None]:
 
 def glob_asks(words: Sequence[Word]) -> bool:
     """True when an unquoted glob may expand to something that the escape table lists."""
+    if all(word.glob < 0 for word in words):
+        return False
     base, program = program_of(words[0].text)
     seconds = base in WRITES_SECOND
     for index, word in enumerate(words):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from agent_sdk.rules.escapes import program_of, text_operands
@@ -130,26 +131,31 @@ _FIND_WIDE = frozenset(
 )
 
 
-def file_uses(argv: Sequence[str]) -> list[FileUse]:
+@lru_cache(maxsize=512)
+def file_uses(argv: tuple[str, ...]) -> tuple[FileUse, ...]:
     """The files that a command reads, writes or removes, as far as the table knows the program."""
+    return tuple(_file_uses(argv))
+
+
+def _file_uses(argv: Sequence[str]) -> Iterable[FileUse]:
     if not argv:
-        return []
+        return ()
     base, _ = program_of(argv[0])
     if base in ("sed", "gsed", "awk", "gawk", "mawk", "nawk"):
-        return list(_after_text(argv, sed=base.endswith("sed")))
+        return _after_text(argv, sed=base.endswith("sed"))
     if base == "dd":
-        return list(_dd(argv))
+        return _dd(argv)
     if base == "find":
-        return list(_find(argv))
+        return _find(argv)
     if base in ("tar", "gtar", "bsdtar"):
         return [use for use in _tar(argv) if use.index < len(argv)]
     if base == "curl":
-        return list(_curl(argv))
+        return _curl(argv)
     if base in ("cd", "pushd"):
         return [FileUse(index, "enter") for index in _operands(argv, FileProgram(shape="read"))[0][:1]]
     program = FILES.get(base)
     if program is None:
-        return []
+        return ()
     operands, targets = _operands(argv, program)
     return [use for use in _shaped(argv, program, operands, targets) if use.index < len(argv)]
 
