@@ -302,7 +302,7 @@ def _object(event: JsonObject, key: str) -> JsonObject:
 
 def _index(event: JsonObject) -> int:
     index = event.get("index")
-    if not isinstance(index, int) or isinstance(index, bool):
+    if type(index) is not int:  # no bool
         raise StreamBroken("an event came without the index of its block")
     return index
 

@@ -57,7 +57,7 @@ class Gates:
         return self.questions.timeout if is_question(tool) else self.approval_timeout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Waiting:
     """A call that waits for a person: why, and how to judge it again.
 

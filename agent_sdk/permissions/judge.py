@@ -18,7 +18,7 @@ from agent_sdk.rules.matching import Found, Reading
 from agent_sdk.values import JsonObject, lazy
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)  # not frozen, though never changed: it is made for every look, and freezing doubles that
 class Case:
     """A call before the judge. `original` is the input before any rewrite (equal to the call's when there was none).
 

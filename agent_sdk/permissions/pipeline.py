@@ -21,7 +21,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
 from agent_sdk.permissions.elsewhere import Elsewhere
 from agent_sdk.permissions.in_force import CurrentPolicy
-from agent_sdk.permissions.judge import Case, deny_rules, judge
+from agent_sdk.permissions.judge import Case, judge
 from agent_sdk.permissions.modes import stricter
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.tools.base import Tool
@@ -232,23 +232,14 @@ class Pipeline:
         """
         verdict = docket.verdict
         assert verdict is not None, "only settled calls are looked at again"
-        case = case_of(docket, self._snapshot(docket), call=verdict.call)
+        now = judge(case_of(docket, self._snapshot(docket), call=verdict.call))
         if not (verdict.by_person or verdict.by == "timeout"):
-            return _with_result(judge(case), docket.heard)
-        if (found := deny_rules(case)) is None:
+            return _with_result(now, docket.heard)
+        if now.by != "deny_rules":
             return verdict
-        step = Considered(step="before_run", said="deny", by=found.rule or "", where=found.where, note=found.reason)
+        step = replace(now.trace[-1], step="before_run")
         result = ToolResult(messages.RULE_DENIED, is_error=True)
-        return replace(
-            verdict,
-            behavior="deny",
-            decision=Deny(),
-            by="deny_rules",
-            reason=found.reason,
-            rule=found.rule,
-            result=result,
-            trace=(*verdict.trace, step),
-        )
+        return replace(now, result=result, trace=(*verdict.trace, step))
 
     async def ask_again(self, docket: Docket, asked: Verdict, *, otherwise: ToolResult | None = None) -> None:
         """Ask a person about a call whose approval no longer holds. Gives the docket its new verdict.
