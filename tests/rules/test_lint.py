@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from agent_sdk.errors import RuleError
+from agent_sdk.rules.files import TableFiles
 from agent_sdk.rules.lint import lint
+from agent_sdk.rules.matching import Place, Rulebook
+from agent_sdk.rules.probes import Probe, probes
 from agent_sdk.rules.rule import Rule, RuleBehavior, RuleSource, read_rules
+from tests.rules.support import verdict
 
 CWD, HOME = "/home/ada/app", "/home/ada"
 SOURCE = RuleSource("project", "settings.json", CWD)
@@ -201,12 +206,62 @@ def test_a_slash_stands_for_the_folder_of_the_source() -> None:
     assert "adds nothing" in lint([*both, *rules("allow Read(.claude/x/y)")], cwd=HOME, home=HOME)[0]
 
 
-def test_rules_of_real_people() -> None:
-    """Every list of rules that people really wrote is remarked on without a fault; quotes of them stay short."""
-    blocks = json.loads((Path(__file__).parent / "real_rules.json").read_text())
-    for block in blocks:
-        found = rules(*(f"{kind} {text}" for kind in ("deny", "ask", "allow") for text in block.get(kind, ())))
-        assert all(len(remark) < 400 for remark in lint(found, cwd=CWD, home=HOME))
+REAL = json.loads((Path(__file__).parent / "real_rules.json").read_text())
+ARGUMENTS = [
+    "",
+    " x",
+    " x y",
+    " --help",
+    " -c x",
+    " -o out",
+    " $x",
+    " *",
+    " > out",
+    " && rm x",
+    " ../x",
+    " .git/config",
+]
+
+
+def without(found: Sequence[Rule]) -> list[Rule]:
+    """The rules of which no remark says that they do nothing."""
+    told = [
+        one for one in lint(found, cwd=CWD, home=HOME) if re.search("says the same|can never count|adds nothing", one)
+    ]
+    places = {one.partition(": ")[0] for one in told}
+    return [rule for rule in found if rule.where not in places]
+
+
+def calls_about(found: Sequence[Rule]) -> list[Probe]:
+    """Calls that the rules are about, and commands that go a little further than they do."""
+    place = Place(CWD, files=TableFiles(home=HOME))
+    made = [probe for rule in found for probe in probes(rule, place)]
+    spelled = [str(probe.input["command"]) for probe in made if probe.tool == "Bash"]
+    return [*made, *(Probe("Bash", {"command": command + more}) for command in spelled for more in ARGUMENTS)]
+
+
+@pytest.mark.parametrize("block", REAL, ids=lambda block: f"{sum(map(len, block.values()))} rules")
+def test_what_does_nothing_can_be_removed(block: dict[str, list[str]]) -> None:
+    """In lists that people really wrote no verdict changes without the rules that are said to do nothing."""
+    found = [rule for kind in ("deny", "ask", "allow") for rule in _read(block, kind)]
+    place = Place(CWD, files=TableFiles(home=HOME))
+    before, after = Rulebook(found), Rulebook(without(found))
+    for probe in calls_about(found)[:600]:
+        call = probe.reading(place)
+        assert verdict(before, call) == verdict(after, call), probe
+
+
+def _read(block: dict[str, list[str]], kind: str) -> list[Rule]:
+    behaviors: Sequence[RuleBehavior] = ("deny", "ask", "allow")
+    [behavior] = [one for one in behaviors if one == kind]
+    return read_rules(block.get(kind, []), behavior, SOURCE)[0]
+
+
+@pytest.mark.parametrize("block", REAL, ids=lambda block: f"{sum(map(len, block.values()))} rules")
+def test_remarks_stay_short(block: dict[str, list[str]]) -> None:
+    """Whole scripts that were saved as rules are not quoted whole."""
+    found = [rule for kind in ("deny", "ask", "allow") for rule in _read(block, kind)]
+    assert all(len(remark) < 400 for remark in lint(found, cwd=CWD, home=HOME))
 
 
 def test_many_rules() -> None:
