@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_sdk.errors import RuleError
 from agent_sdk.rules.files import TableFiles
@@ -270,3 +273,40 @@ def test_many_rules() -> None:
                  *(f"allow Read(folder-{number}/**)" for number in range(500)))  # fmt: skip
     [told] = lint(many, cwd=CWD, home=HOME)
     assert "'Bash(tool-7 run:*)' adds nothing" in told
+
+
+PIECES = [
+    *(
+        "Bash",
+        "Read",
+        "Edit",
+        "WebFetch",
+        "Agent",
+        "mcp__s__t",
+        "(",
+        ")",
+        "domain:",
+        "*",
+        "**",
+        "/",
+        "//",
+        "~/",
+        "[",
+        "]",
+    ),
+    *("!", "\\", "'", '"', "$(", "$x", "`", "&&", "|", ">", ":*", " ", "=", "A=1", "rm", "sudo", "a", "\u200b"),
+    *("\u0435", "{a,b}", "\n", "-rf", "x:y", "?", "[!a-b]", "\x01", "\x1f", "\x05"),
+]
+BODIES = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+TEXTS = st.lists(st.builds("{}({})".format, st.sampled_from(PIECES[:6]), BODIES) | BODIES, max_size=6)
+
+
+@given(allow=TEXTS, ask=TEXTS, deny=TEXTS)
+def test_no_rule_is_too_odd(allow: list[str], ask: list[str], deny: list[str]) -> None:
+    """Whatever can be read as a rule can be remarked on."""
+    found = read_rules(allow, "allow", SOURCE)[0]
+    for behavior, texts in (("ask", ask), ("deny", deny)):
+        for text in texts:
+            with suppress(RuleError):
+                found += read_rules([text], behavior, SOURCE)[0]  # type: ignore[arg-type]
+    assert all(isinstance(remark, str) for remark in lint(found, cwd=CWD, home=HOME))
