@@ -5,6 +5,7 @@ Hooks are not run again: what they said then counts again, so that only rules, m
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -56,9 +57,10 @@ async def replay_policy(
     """Hold the calls of a store (`None` = the user's own), or of one session, against `policy`, one after the other.
 
     `policy` may be a function that gives the policy for a call, so that each session meets the rules of its own
-    directory. Each call is judged in the directory and, unless `mode` is given, in the permission mode that the records
-    name; where they name none, in the policy's. Rules given in code and remembered for a session only are in no file:
-    they count only if `policy` holds them. Raises what `past_calls` raises.
+    directory. Each call is judged in the directory that the records name; where the policy is of another directory than
+    the session was, that one stands for the session's. The permission mode is the one of then, unless `mode` is given.
+    Rules given in code and remembered for a session only are in no file: they count only if `policy` holds them.
+    Raises what `past_calls` raises.
     """
     async for call in past_calls(store or SQLiteStore(), session_id=session_id, since=since):
         yield replayed(call, policy if isinstance(policy, PermissionPolicy) else policy(call), mode=mode)
@@ -97,12 +99,21 @@ def _judged(call: PastCall, policy: PermissionPolicy, mode: PermissionMode | Non
         tool=call.tool,
         said=call.said,
         effective=effective,
-        cwd=call.cwd or snapshot.place.cwd,
+        cwd=_working_directory(call, snapshot.place.cwd),
         session_id=call.session_id,
     )
     heard, by = _heard(decided.trace if decided is not None else ())
     facts = known_facts(call.tool)
     return judge(Case(call=judged, original=call.said, facts=facts, snapshot=snapshot, heard=heard, heard_by=by))
+
+
+def _working_directory(call: PastCall, base: str) -> str:
+    """Where the call is judged: as far below `base` as it was below the directory of its session."""
+    cwd, directory = call.cwd, call.directory
+    if cwd is None or directory is None or directory == base:
+        return cwd or base
+    inside = cwd == directory or cwd.startswith(f"{directory.rstrip('/')}/")
+    return os.path.normpath(os.path.join(base, os.path.relpath(cwd, directory))) if inside else base
 
 
 def _heard(trace: Trace) -> tuple[Opinion | None, str]:

@@ -134,6 +134,19 @@ async def test_calls_are_judged_where_they_were_made(tmp_path: Path) -> None:
     assert (moved.change, reading.then, reading.now.behavior) == ("same", "allow", "deny")
 
 
+async def test_another_directory_stands_for_that_of_the_session(tmp_path: Path) -> None:
+    """A policy of another directory judges there, as far below it as the call was."""
+    before, now = tmp_path / "before", tmp_path / "now"
+    (before / "sub").mkdir(parents=True)
+    now.mkdir()
+    store = InMemoryStore()
+    read = [{"type": "tool_use", "name": "Read", "input": {"file_path": "a.txt"}}]
+    await run(store, [read, wants("cd sub"), read, "done"], before, can_use_tool=yes)
+    found = await replayed(store, today(now, deny=["Read(./sub/a.txt)"]))
+    assert [one.now.call.cwd for one in found] == [str(now), str(now), str(now / "sub")]
+    assert [one.change for one in found] == ["same", "same", "changed"]
+
+
 async def test_sessions_and_times(tmp_path: Path) -> None:
     """One session, or only what is new; an unknown session is an error."""
     store = SQLiteStore(tmp_path / "s.sqlite")
