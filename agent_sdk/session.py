@@ -31,7 +31,7 @@ from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.files import OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
 from agent_sdk.rules.spelling import absolute
-from agent_sdk.sessions.codec import considered_to_json, kept_step
+from agent_sdk.sessions.codec import considered_to_json, trace_to_json
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
 from agent_sdk.settings.files import SettingsPlaces, refuse_hooks, silent_hooks
@@ -252,7 +252,7 @@ def permission_entry(verdict: Verdict) -> Entry:
         by=verdict.by,
         reason=verdict.reason,
         rule=verdict.rule,
-        trace=[kept_step(step) for step in verdict.trace],
+        trace=trace_to_json(verdict.trace),
     )
 
 

@@ -71,6 +71,16 @@ def load(connection: sqlite3.Connection, address: Address) -> list[str] | None:
     return [text for (text,) in rows]
 
 
+def page(connection: sqlite3.Connection, address: Address, after: int, limit: int) -> list[tuple[int, str]]:
+    """The next entries behind the place `after`, at most `limit`, each with its place; empty at the end."""
+    rows = connection.execute(
+        """SELECT e.id, e.body FROM transcripts t JOIN entries e ON e.transcript = t.id
+            WHERE t.project_key = ? AND t.session_id = ? AND t.subpath = ? AND e.id > ? ORDER BY e.id LIMIT ?""",
+        (*address, after, limit),
+    )
+    return [(int(place), str(text)) for place, text in rows]
+
+
 def sessions(connection: sqlite3.Connection, project_key: str) -> list[SessionListEntry]:
     """The sessions of a project."""
     rows = connection.execute(
