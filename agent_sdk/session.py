@@ -264,7 +264,22 @@ async def target_state(tool: Tool, call: ToolCall) -> str | None:
 
 def target_of(tool: Tool, call: ToolCall) -> str | None:
     """The file that a call would write, as an absolute path; `None` for tools that write none."""
-    path = call.effective.get(tool.writes) if tool.writes is not None else None
+    return _named_file(call, tool.writes)
+
+
+def opens_files(tool: Tool) -> bool:
+    """Whether the tool's input names a file that it opens."""
+    return tool.writes is not None or tool.reads is not None
+
+
+def opened_file(tool: Tool, call: ToolCall) -> str | None:
+    """The file that a call would read or write, links followed; `None` when it names none."""
+    path = _named_file(call, tool.writes or tool.reads)
+    return None if path is None else os.path.realpath(path)
+
+
+def _named_file(call: ToolCall, name: str | None) -> str | None:
+    path = call.effective.get(name) if name is not None else None
     if not isinstance(path, str) or not path or "\0" in path:
         return None
     return absolute(path, call.cwd, OsFiles())

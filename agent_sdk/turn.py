@@ -19,7 +19,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import with_note
 from agent_sdk.running import call_tool, hear_after
-from agent_sdk.session import Session, target_state
+from agent_sdk.session import Session, opened_file, opens_files, target_state
 from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
 from agent_sdk.tools.base import Tool
 from agent_sdk.values import JsonObject, copied_object, fresh_uuid
@@ -321,23 +321,31 @@ class Turn:
         """Judge once more, just before the run. False when the call has got another end: denied or parked."""
         verdict = docket.verdict
         assert verdict is not None, "only approved calls come here"
-        if self._disk_touched or verdict.by_person or docket.version != self.session.policy.snapshot.version:
-            verdict = self.session.pipeline.look_again(docket)
+        version = self.session.policy.snapshot.version
+        if self._disk_touched or verdict.by_person or opens_files(docket.tool) or docket.version != version:
+            verdict = self._judged_now(docket)
             if verdict.behavior == "ask":
                 await self.session.pipeline.ask_again(docket, verdict)
                 self.note_asked(docket)
-            else:
-                docket.verdict = verdict
+                verdict = self._judged_now(docket) if _approved(docket) else docket.verdict
+            docket.verdict = verdict
         if _approved(docket) and docket.call.id in self._bound and not await self._file_as_shown(docket):
             log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
             await self.session.pipeline.ask_about_change(docket)
             self.note_asked(docket)
-            if _approved(docket) and docket.verdict is not None and docket.verdict.state is not None:
-                self._bound[docket.call.id] = docket.verdict.state
+            if _approved(docket):
+                docket.verdict = verdict = self._judged_now(docket)
+                self._bound[docket.call.id] = verdict.state or self._bound[docket.call.id]
         if _approved(docket):
             return True
         self.take_verdicts()
         return False
+
+    def _judged_now(self, docket: Docket) -> Verdict:
+        """The verdict at this moment, and the file that it is about."""
+        verdict = self.session.pipeline.look_again(docket)
+        docket.target = opened_file(docket.tool, verdict.call)
+        return verdict
 
     def note_asked(self, docket: Docket) -> None:
         """A call was asked about once more: that may stop the turn as well."""
@@ -366,7 +374,7 @@ class Turn:
                 return
         self.started.add(call.id)
         self.session.tell_tool("tool_started", call)
-        ran = await call_tool(self.session, docket.tool, call, self._bound.get(call.id))
+        ran = await call_tool(self.session, docket.tool, call, self._bound.get(call.id), docket.target)
         self.session.tell_tool("tool_finished", call)
         if ran.new_cwd is not None:
             self._new_cwd[call.index] = ran.new_cwd

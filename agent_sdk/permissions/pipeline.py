@@ -34,7 +34,8 @@ class Docket:
     which it was first judged: a laxer one that comes later does not count for it. `parked` marks a call that was parked
     before: with nobody to ask it stays so; `unknown` one that was started before and whose outcome nobody knows.
     `elsewhere` is where it can be answered while a callback is asked.
-    `requested` is what PermissionRequest hooks said when it was last asked.
+    `requested` is what PermissionRequest hooks said when it was last asked. `target` is the file that the tool would
+    open, links followed, as it was when the call was last judged.
     """
 
     call: ToolCall
@@ -48,6 +49,7 @@ class Docket:
     parked: bool = False
     unknown: bool = False
     elsewhere: Elsewhere | None = None
+    target: str | None = None
 
     def keep_requested(self, heard: Heard) -> None:
         """Take note of what PermissionRequest hooks said."""
