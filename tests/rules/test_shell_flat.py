@@ -16,7 +16,7 @@ from agent_sdk.rules.shell_nodes import ShellReading
 
 WORDS = [
     *("npm", "git", "commit", "-m", "--grep=x", "-5", "5", "a=b", "=b", "a=", "a+=b", "==", "!=", "=", "+", "-", "--"),
-    *("./x", "/", "..", "x.y:z", "@scope/x", "10%", "+x", "a,b", "'q w'", '"q w"', "''", '""', "'a\"b'", "\"a'b\""),
+    *("./x", "/", "..", "x.y:z", "@scope/x", "10%", "+x", "a,b", "'q w'", '"q w"', "''", '""', "'a\"b'", '"a\'b"'),
     *('"!"', "'$x'", '"$x"', "'`'", '"\\"', "'# x'", "#", "'2>&1'", '"&&"', "'{a,b}'", "{}", "~", "*", "[", "]"),
     *("sh", "BASH.exe", "/bin/sh/", "-xsh", "--exec=sh", "fd", "xargs", "sudo", "env", "find", "-exec", "at", "cat"),
     *("echo", "eval", "source", ".", "/dev/stdin", "ld-x", "busybox", "timeout", "-c", "trap", "watch", "parallel"),
