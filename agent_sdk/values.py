@@ -23,7 +23,7 @@ def copied(value: Json) -> Json:
     kind = type(value)
     if kind is str or value is None or kind is bool or kind is int:
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # a `dict` is told at once
         return {_copied_key(key): copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [copied(item) for item in value]
@@ -54,7 +54,7 @@ def _copied_scalar(value: object) -> Json:
 
 def copied_object(value: Mapping[str, Json]) -> dict[str, Json]:
     """`copied` for an object. Raises TypeError when it is not a mapping or holds something that is not JSON."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise TypeError(f"expected a JSON object, got {type(value).__name__}")
     try:
         return cast("dict[str, Json]", copied(value))
