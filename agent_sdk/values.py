@@ -23,7 +23,7 @@ def copied(value: Json) -> Json:
     kind = type(value)
     if kind is str or value is None or kind is bool or kind is int:
         return value
-    if isinstance(value, dict | Mapping):  # a `dict` is told at once
+    if isinstance(value, (dict, Mapping)):  # `dict` first: it is told at once
         return {_copied_key(key): copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [copied(item) for item in value]
