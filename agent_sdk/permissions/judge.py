@@ -141,7 +141,7 @@ def hook_allows(case: Case) -> Finding | None:
 def allow_rules(case: Case) -> Finding | None:
     """An allow rule; for a rewritten call allow rules must cover the original as well."""
     found = [case.snapshot.rules.allow(reading) for reading in case.readings]
-    if (first := found[0]) is None or None in found:
+    if (first := found[0]) is None or not all(found):
         return None
     fix = f"without the allow rule {first.rule.text} ({first.rule.where}) it would be asked"
     return _by_rule("allow", Allow(), "allow_rules", first, fix)

@@ -96,7 +96,7 @@ class BashRules:
                     if found is None:
                         return None
                     used += found
-        return tuple(dict.fromkeys(used)) if used else None
+        return tuple({id(rule): rule for rule in used}.values()) or None
 
     def _covered(self, view: ShellView, index: int, command: SimpleCommand, paths: Places) -> Rule | None:
         for candidate in _candidates(command):

@@ -22,7 +22,7 @@ _NEEDS_NO_QUOTES = re.compile(r"[^\s'\"$`|&;<>{}#~=]+|[^\s'\"$`|&;<>{}#~]*[-/.:]
 _CLOSED = re.compile("[\x01\x02\x03]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # no slots: what is worked out of it is kept with it
 class BashPattern:
     """What the specifier of a Bash rule covers.
 

@@ -182,7 +182,9 @@ class Book:
         rule = self._commands.any_reading(shell)
         if rule is not None:
             return _found(rule, "the command")
-        for path in shell.writes if self._edit or self._read else ():
+        if not (self._edit or self._read):
+            return None
+        for path in shell.writes:
             found = self._any_written(path, reading)
             if found is not None:
                 return found

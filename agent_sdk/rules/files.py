@@ -176,17 +176,10 @@ class Glance:
         self.windows = files.windows
         self._links: dict[str, str | None] = {}
         self._kinds: dict[str, Kind | None] = {}
-        self._straight: set[str] = set()
 
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`."""
-        folder, _, name = path.rpartition("/")
-        if folder in self._straight and name not in ("", ".", "..") and self._link(path) is None:
-            return ()
-        found = follow(path, self._link)
-        if not found:
-            self._straight.add(path)
-        return found
+        return follow(path, self._link)
 
     def _link(self, path: str) -> str | None:
         try:

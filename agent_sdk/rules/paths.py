@@ -353,8 +353,8 @@ class PathRules:
         """The rules that may cover one of the readings."""
         if not self._by_name:
             return self._always
-        names = {name for reading in readings for name in _folded(reading)}
-        return [*self._always, *(number for name in names for number in self._by_name.get(name, ()))]
+        names = self._by_name.keys() & set().union(*map(_folded, readings))
+        return [*self._always, *[number for name in names for number in self._by_name[name]]]
 
     def _holds(self, number: int, readings: Sequence[Parts], ground: Ground) -> bool:
         return any(pattern_covers(self._patterns[number], reading, ground) for reading in readings)

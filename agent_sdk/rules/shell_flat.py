@@ -17,6 +17,7 @@ What feeds what is not told: a line with a pipe that may name a shell, which wou
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from agent_sdk.rules.shell_nodes import Redirect, Script, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import RESERVED
@@ -41,35 +42,39 @@ _REDIRECTS = {
 _REDIRECT = "|".join(map(re.escape, _REDIRECTS))
 _COMMAND = rf"[A-Za-z_./][A-Za-z0-9_./+-]*+(?: (?:{_PLAIN}|{_QUOTED})(?=[ ;]|\Z))*+(?: (?:{_REDIRECT}))*+"
 _LINE = re.compile(rf"{_COMMAND}(?:(?:;| ;| &&| \|\|| \|) {_COMMAND})*+")
-_PIECE = re.compile(rf" ?(?:({_REDIRECT})|({_PLAIN})|({_QUOTED})|(;|&&|\|\|?))")
+_COMMANDS = re.compile(rf"({_COMMAND})(?:(?:;| ;| &&| \|\|| \|) )?")
+_WORDS = re.compile(rf"({_REDIRECT})|({_PLAIN})|({_QUOTED})")
 _SPECIAL = RESERVED | {"declare", "typeset", "export", "readonly", "local", "unset", "unsetenv", "=="}
 """Words that bash or the grammar reads in a way of their own: `==` is an operator to the grammar everywhere."""
-_SHELL = re.compile(
-    rf"(?:(?<![^ '\"/=])|-x)(?:{'|'.join(sorted(STDIN_SHELLS))}|dev/stdin|dev/fd/0)(?:\.exe)?/*(?=[ ;'\"]|\Z)",
-    re.IGNORECASE,
-)
-_END = ("", "", "", ";")
+_SHELL = re.compile(rf"(?:[ '\"/=]|-x)(?:{'|'.join(sorted(STDIN_SHELLS))}|dev/stdin|dev/fd/0)(?:\.exe)?/*[ ;'\"]")
+"""What may name a shell, or its input as a file, in a line in small letters between blanks."""
 
 
 def flat_script(text: str) -> Script | None:
     """The commands of one of the plainest lines; None for every other line."""
     if len(text) > _MAX_CHARS or _LINE.fullmatch(text) is None:
         return None
-    if "|" in text and _SHELL.search(text):
+    if "|" in text and _SHELL.search(f" {text.lower()} "):
         return None
     commands: list[SimpleCommand] = []
+    for part in _COMMANDS.findall(text):
+        command = _command(part)
+        if command is None:
+            return None
+        commands.append(command)
+    return Script(tuple(commands)) if len(commands) <= _MAX_COMMANDS else None
+
+
+@lru_cache(maxsize=512)
+def _command(text: str) -> SimpleCommand | None:
+    """One command of a flat line; None when a word in it has a meaning of its own."""
     words: list[Word] = []
     redirects: list[Redirect] = []
-    for redirect, plain, quoted, _ in [*_PIECE.findall(text), _END]:
-        if plain:
-            if plain in _SPECIAL:
-                return None
-            words.append(plain_word(plain))
-        elif quoted:
-            words.append(Word(quoted[1:-1], quoted=True))
-        elif redirect:
+    for redirect, plain, quoted in _WORDS.findall(text):
+        if plain in _SPECIAL:
+            return None
+        if redirect:
             redirects.append(_REDIRECTS[redirect])
         else:
-            commands.append(SimpleCommand(tuple(words), (), tuple(redirects)))
-            words, redirects = [], []
-    return Script(tuple(commands)) if len(commands) <= _MAX_COMMANDS else None
+            words.append(plain_word(plain) if plain else Word(quoted[1:-1], quoted=True))
+    return SimpleCommand(tuple(words), (), tuple(redirects))

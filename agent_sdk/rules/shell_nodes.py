@@ -71,7 +71,7 @@ class Redirect:
     literal: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # no slots: what is worked out of it is kept with it
 class SimpleCommand:
     """One program call: its words, the assignments before it, its redirections.
 
