@@ -64,6 +64,7 @@ class Case:
 
 
 Step: TypeAlias = Callable[[Case], Finding | None]
+_ALLOW = Allow()
 
 
 def hook_denies(case: Case) -> Finding | None:
@@ -77,8 +78,7 @@ def deny_rules(case: Case) -> Finding | None:
     """A deny rule wins in every mode, on the original and on the rewritten input."""
     for reading in case.readings:
         if found := case.snapshot.rules.deny(reading):
-            fix = f"remove or narrow the deny rule {found.rule.text} ({found.rule.where})"
-            return _by_rule("deny", Deny(), "deny_rules", found, fix)
+            return _by_rule("deny", Deny(), "deny_rules", found, "remove or narrow the deny rule {}")
     return None
 
 
@@ -101,8 +101,7 @@ def must_ask(case: Case) -> Finding | None:
     """Ask rules, a hook's ask, and tools that need a person: no mode, hook or allow rule answers for them."""
     for reading in case.readings:
         if found := case.snapshot.rules.ask(reading):
-            fix = f"remove or narrow the ask rule {found.rule.text} ({found.rule.where})"
-            return _by_rule("ask", Ask(found.because), "ask_rules", found, fix)
+            return _by_rule("ask", Ask(found.because), "ask_rules", found, "remove or narrow the ask rule {}")
     if isinstance(case.heard, Ask):
         reason = case.heard.reason or f"hook {case.heard_by} wants a person to decide"
         return Finding(behavior="ask", decision=Ask(reason), by="hook", reason=reason, kind="hook")
@@ -120,7 +119,7 @@ def mode(case: Case) -> Finding | None:
     if said is None:
         return None
     behavior, reason = said
-    decision: Opinion = Allow() if behavior == "allow" else Ask(reason)
+    decision: Opinion = _ALLOW if behavior == "allow" else Ask(reason)
     fix = f"another permission mode than {case.snapshot.mode}"
     return Finding(behavior=behavior, decision=decision, by="mode", reason=reason, kind="mode", fix=fix)
 
@@ -143,8 +142,7 @@ def allow_rules(case: Case) -> Finding | None:
     found = [case.snapshot.rules.allow(reading) for reading in case.readings]
     if (first := found[0]) is None or not all(found):
         return None
-    fix = f"without the allow rule {first.rule.text} ({first.rule.where}) it would be asked"
-    return _by_rule("allow", Allow(), "allow_rules", first, fix)
+    return _by_rule("allow", _ALLOW, "allow_rules", first, "without the allow rule {} it would be asked")
 
 
 def reads(case: Case) -> Finding | None:
@@ -154,7 +152,7 @@ def reads(case: Case) -> Finding | None:
         return None
     if not all(reading.inside for reading in case.readings):
         return None
-    return Finding(behavior="allow", decision=Allow(), by="reads", reason="it reads inside the working directories")
+    return Finding(behavior="allow", decision=_ALLOW, by="reads", reason="it reads inside the working directories")
 
 
 STEPS: tuple[Step, ...] = (
@@ -169,7 +167,8 @@ STEPS: tuple[Step, ...] = (
     allow_rules,
     reads,
 )
-_SILENT = {step: Considered(step=step.__name__) for step in STEPS}
+_IN_ORDER = tuple((step, Considered(step=step.__name__)) for step in STEPS)
+"""Each step, and what the trace says of it when it had no opinion."""
 
 
 def judge(case: Case) -> Verdict:
@@ -197,7 +196,7 @@ def judge(case: Case) -> Verdict:
 def _ruling(case: Case) -> Ruling:
     """The finding of the first step that decides, and the steps that were asked."""
     trace: list[Considered] = []
-    for step in STEPS:
+    for step, silent in _IN_ORDER:
         finding = step(case)
         if finding is not None:
             name = case.heard_by if finding.by == "hook" else finding.rule or case.snapshot.mode
@@ -205,7 +204,7 @@ def _ruling(case: Case) -> Ruling:
                 Considered(step=step.__name__, said=finding.behavior, by=name, where=finding.where, note=finding.reason)
             )
             break
-        trace.append(_SILENT[step])
+        trace.append(silent)
     else:
         finding = _nothing_covers(case)
     if finding.behavior == "ask" and case.snapshot.mode == "dontAsk":
@@ -231,13 +230,16 @@ def _hook_allow(case: Case) -> Finding:
 
 
 def _by_rule(behavior: Behavior, decision: Opinion, by: str, found: Found, fix: str) -> Finding:
+    """The finding of a rule. `fix` holds `{}` where the rule and its place are to be named."""
+    rule = found.rule
+    where = rule.where
     return Finding(
         behavior=behavior,
         decision=decision,
         by=by,
         reason=found.because,
         kind="rule",
-        rule=found.rule.text,
-        where=found.rule.where,
-        fix=fix,
+        rule=rule.text,
+        where=where,
+        fix=fix.format(f"{rule.text} ({where})"),
     )

@@ -9,14 +9,17 @@ from agent_sdk.rules.bash import BashRules
 from agent_sdk.rules.domains import DomainRules
 from agent_sdk.rules.glob_meets import could_cover
 from agent_sdk.rules.globs import fits, pieces
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.names import name_covers, names_to_try, whole_server
-from agent_sdk.rules.paths import Ground, PathRules
+from agent_sdk.rules.paths import PathRules
 from agent_sdk.rules.reading import Reading
 from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
 from agent_sdk.rules.shell_places import Places
 from agent_sdk.rules.shell_view import ShellView
 from agent_sdk.rules.spelling import Spelled
 from agent_sdk.values import Json
+
+_SPECIAL = frozenset(["WebFetch", "Agent", "Task"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Book:
         self._edit = PathRules(paths["Edit"])
         self._read = PathRules(paths["Read"])
         self._own_paths = {tool: PathRules(own) for tool, own in self._others.items()}
+        self._names_paths = any(map(bool, (self._edit, self._read, *self._own_paths.values())))
         self._commands = BashRules(commands)
         self._domains = DomainRules(domains)
         whole_edit = self._whole.get("Edit") or self._whole.get("Write")
@@ -145,6 +149,8 @@ class Book:
         return names
 
     def _any_path(self, reading: Reading) -> Found | None:
+        if not self._names_paths:
+            return None
         own = self._own_paths.get(reading.tool)
         for path in reading.writes:
             found = self._any_written(path, reading) or (own and _any(own, path, reading))
@@ -165,13 +171,16 @@ class Book:
 
     def _every_path(self, reading: Reading) -> Found | None:
         used: list[Rule] = []
-        for paths, books in ((reading.writes, (self._edit,)), (reading.reads, (self._read, self._edit))):
-            for path in paths:
-                rules = (book.all_readings(path, reading.ground) for book in books)
-                rule = next((rule for rule in rules if rule is not None), None)
-                if rule is None:
-                    return None
-                used.append(rule)
+        for path in reading.writes:
+            rule = self._edit.all_readings(path, reading.ground)
+            if rule is None:
+                return None
+            used.append(rule)
+        for path in reading.reads:
+            rule = self._read.all_readings(path, reading.ground) or self._edit.all_readings(path, reading.ground)
+            if rule is None:
+                return None
+            used.append(rule)
         if not used:
             return None
         names = ", ".join(path.absolute for path in (*reading.writes, *reading.reads))
@@ -202,6 +211,8 @@ class Book:
         return Found(rules[0], rules, f"{' and '.join(rule.text for rule in rules)} cover all parts of the command")
 
     def _any_agent_or_url(self, reading: Reading) -> Found | None:
+        if reading.tool not in _SPECIAL:
+            return None
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
             case "WebFetch", str(url), _:
                 rule = self._domains.either(url)
@@ -215,6 +226,8 @@ class Book:
                 return None
 
     def _every_agent_or_url(self, reading: Reading) -> Found | None:
+        if reading.tool not in _SPECIAL:
+            return None
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
             case "WebFetch", str(url), _:
                 rule = self._domains.plain(url)

@@ -178,8 +178,26 @@ class Glance:
         self._kinds: dict[str, Kind | None] = {}
 
     def hops(self, path: str) -> tuple[str, ...]:
-        """See `FileView.hops`."""
-        return follow(path, self._link)
+        """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
+        known = self._links
+        here = ""
+        for name in path.split("/"):
+            if name == "" or name == ".":
+                continue
+            if name == "..":
+                return follow(path, self._link)
+            here = f"{here}/{name}"
+            if here in known:
+                if known[here] is not None:
+                    return follow(path, self._link)
+                continue
+            try:
+                if stat.S_ISLNK(os.lstat(here).st_mode):
+                    return follow(path, self._link)
+            except (OSError, ValueError):
+                pass  # as in `_link_on_disk`: what may not be looked at counts as no link
+            known[here] = None
+        return ()
 
     def _link(self, path: str) -> str | None:
         try:

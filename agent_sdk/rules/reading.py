@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.calls import ToolFacts
 from agent_sdk.rules.files import FileView, Glance, Sight, glance
-from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
 from agent_sdk.rules.shell_view import ShellView
@@ -51,6 +52,13 @@ class Place:
     root: str = ""
     fixed: tuple[tuple[str, str], ...] = ()
     files: FileView = field(kw_only=True)
+
+
+@lru_cache(maxsize=256)
+def _path_fields(main: str | None, tool: str) -> tuple[str, ...]:
+    """The fields that may hold a path: the one that the tool names, and for well-known tools all usual ones."""
+    usual = _PATH_FIELDS if tool in PATH_RULES or tool in PATH_TOOLS else ()
+    return tuple(dict.fromkeys([*([main] if main is not None else []), *usual]))
 
 
 class Reading:
@@ -103,9 +111,15 @@ class Reading:
             found += tuple(self._spell(_searched(pattern, path.absolute)) for path in found)
         return found
 
+    @lazy
+    def _touched(self) -> tuple[Spelled, ...]:
+        """All paths that the tool writes or reads."""
+        return self.writes + self.reads
+
     def _paths(self, main: str | None) -> tuple[Spelled, ...]:
-        fields = dict.fromkeys([main, *(_PATH_FIELDS if self.facts.name in PATH_RULES | PATH_TOOLS else ())])
-        texts = [value for name in fields if name is not None and isinstance(value := self.input.get(name), str)]
+        given = self.input
+        fields = _path_fields(main, self.facts.name)
+        texts = [value for name in fields if isinstance(value := given.get(name), str)]
         if not texts and self.tool in ("Glob", "Grep", "LS"):
             texts = ["."]
         return tuple(self._spell(text) for text in texts)
@@ -116,18 +130,17 @@ class Reading:
     @lazy
     def refused(self) -> str | None:
         """Why the call must not run at all: an empty path, or one with a NUL character."""
-        return next((path.refused for path in (*self.writes, *self.reads) if path.refused), None)
+        return next((path.refused for path in self._touched if path.refused), None)
 
     @lazy
     def odd(self) -> str | None:
         """Why no rule and no mode may approve the call: what it names cannot be told for certain."""
         if self.tool == "Bash":
             return self.bash.odd if self.bash is not None else "the call names no command"
-        paths = (*self.writes, *self.reads)
         wanted = self.facts.writes or self.facts.reads
-        if wanted is not None and not paths:
+        if wanted is not None and not self._touched:
             return f"the call names no {wanted}"
-        return next((path.odd for path in paths if path.odd), None)
+        return next((path.odd for path in self._touched if path.odd), None)
 
     @lazy
     def protected(self) -> str | None:
@@ -143,10 +156,9 @@ class Reading:
     @lazy
     def inside(self) -> bool:
         """True when all paths lie inside the working directories, in every reading; False for a call without paths."""
-        paths = (*self.writes, *self.reads)
-        if not paths or self.odd is not None:
+        if not self._touched or self.odd is not None:
             return False
-        return all(self.ground.inside(reading) for path in paths for reading in path.readings)
+        return all(self.ground.inside(reading) for path in self._touched for reading in path.readings)
 
     @lazy
     def critical_removal(self) -> str | None:

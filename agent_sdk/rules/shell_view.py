@@ -10,7 +10,7 @@ from agent_sdk.rules.deny_readings import Argv, DenyReadings, deny_readings
 from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.file_operands import REMOVERS, FileUse, file_uses
 from agent_sdk.rules.files import FileView
-from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.shell import read_command
 from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word, plain_word

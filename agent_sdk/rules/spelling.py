@@ -93,6 +93,21 @@ def _folded(name: str) -> str:
     return _HIDDEN.sub("", composed)
 
 
+@lru_cache(maxsize=1024)
+def all_folded(path: Parts) -> Parts:
+    """Each name `folded`."""
+    text = "/".join(path)
+    if path and text.isascii() and text.isprintable():
+        return tuple(text.lower().split("/"))
+    return tuple(map(folded, path))
+
+
+@lru_cache(maxsize=1024)
+def all_same_case(path: Parts) -> Parts:
+    """Each name by `same_case`."""
+    return tuple(map(same_case, path))
+
+
 def same_case(name: str) -> str:
     """A name as a volume compares it that ignores case: letter by letter, never one letter for two."""
     if name.isascii():
@@ -123,9 +138,8 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
         if inner != written:
             readings.append(parts(inner))
             odd = _follow(inner or "/", files, readings) or odd
-    return Spelled(
-        text=text, absolute=joined(readings[0]), readings=tuple(dict.fromkeys(readings)), odd=odd, refused=None
-    )
+    once = tuple(dict.fromkeys(readings)) if len(readings) > 1 else (readings[0],)
+    return Spelled(text=text, absolute=joined(readings[0]), readings=once, odd=odd)
 
 
 def absolute(text: str, cwd: str, files: FileView) -> str:
@@ -169,8 +183,8 @@ def _windows_readings(text: str, written: str) -> list[Parts]:
 def _follow(path: str, files: FileView, readings: list[Parts]) -> str | None:
     """Add where links lead from `path`. Returns why that cannot be told, if so."""
     try:
-        hops = files.hops(path)
-        readings += [parts(hop) for hop in hops]
+        if hops := files.hops(path):
+            readings += [parts(hop) for hop in hops]
         if "/.." in path and (lexical := joined(parts(path))) != path:
             readings.append(parts(lexical))
             readings += [parts(hop) for hop in files.hops(lexical)]
