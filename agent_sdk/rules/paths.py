@@ -19,7 +19,6 @@ from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.spelling import Parts, Spelled, all_folded, all_same_case, folded, joined, same_case
 
 FRESH_FOLDERS = 16
-_MAX_PLACES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +198,14 @@ class PathRules:
         self._by_name: dict[str, list[int]] = {}
         self._always: list[int] = []
         self._leads: dict[Anchoring, dict[Parts, list[int]]] = {}
-        self._lead_paths: dict[tuple[Anchoring, tuple[Parts, ...]], list[tuple[str, list[int]]]] = {}
+        self._lead_paths: dict[Anchoring, tuple[tuple[Parts, ...], list[tuple[str, list[int]]]]] = {}
         self._followed: tuple[Ground, list[tuple[Parts, list[int]]]] | None = None
         for number, pattern in enumerate(self._patterns):
             key = _key(pattern.segments)
             (self._always if key is None else self._by_name.setdefault(key, [])).append(number)
             if pattern.lead:
                 self._leads.setdefault(pattern.anchoring, {}).setdefault(pattern.lead, []).append(number)
+        self._names = frozenset(self._by_name)
         self._fresh = sum(map(len, self._leads.values())) <= FRESH_FOLDERS
 
     def __bool__(self) -> bool:
@@ -216,7 +216,8 @@ class PathRules:
         if not self._patterns:
             return None
         readings = path.readings
-        found = [number for number in self._near(readings) if self._holds(number, readings, ground)]
+        near = self._near(readings)
+        found = [number for number in near if self._holds(number, readings, ground)] if near else []
         for target, numbers in self._targets(ground):
             found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
         return self._patterns[min(found)].rule if found else None
@@ -238,11 +239,13 @@ class PathRules:
 
     def _near(self, readings: Sequence[Parts]) -> list[int]:
         """The rules that may cover one of the readings."""
-        if not self._by_name:
-            return self._always
-        by_name = self._by_name
-        names = {name for reading in readings for name in all_folded(reading) if name in by_name}
-        return [*self._always, *[number for name in names for number in by_name[name]]] if names else self._always
+        found = self._always
+        for reading in readings:
+            names = all_folded(reading)
+            if not self._names.isdisjoint(names):
+                near = (number for name in names for number in self._by_name.get(name, ()))
+                found = [*dict.fromkeys((*found, *near))]
+        return found
 
     def _holds(self, number: int, readings: Sequence[Parts], ground: Ground) -> bool:
         return any(pattern_covers(self._patterns[number], reading, ground) for reading in readings)
@@ -267,15 +270,13 @@ class PathRules:
                     yield target, numbers
 
     def _paths_of_leads(self, anchoring: Anchoring, bases: tuple[Parts, ...]) -> list[tuple[str, list[int]]]:
-        """The leading names of rules below `bases`, and which rules. That is mere text, so it is kept."""
-        known = self._lead_paths.get((anchoring, bases))
-        if known is None:
-            if len(self._lead_paths) >= _MAX_PLACES:
-                self._lead_paths.clear()
+        """The leading names of rules below `bases`, and which rules. That is mere text: the last of it is kept."""
+        known = self._lead_paths.get(anchoring)
+        if known is None or known[0] != bases:
             leads = self._leads[anchoring].items()
-            known = [(joined(base + lead), numbers) for lead, numbers in leads for base in bases]
-            self._lead_paths[anchoring, bases] = known
-        return known
+            known = (bases, [(joined(base + lead), numbers) for lead, numbers in leads for base in bases])
+            self._lead_paths[anchoring] = known
+        return known[1]
 
 
 def _key(segments: Segments) -> str | None:
