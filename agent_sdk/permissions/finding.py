@@ -15,7 +15,7 @@ _MAX_SEEN = 64
 """Looking at more names again would cost as much as judging anew."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, though never changed: it is made for every judgement
 class Finding:
     """What a step decided. `kind` is the interop word for the reason of a prompt."""
 

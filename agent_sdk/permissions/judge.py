@@ -12,7 +12,7 @@ from typing import TypeAlias
 from agent_sdk.calls import ToolCall, ToolFacts
 from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, Opinion, Trace, Verdict
 from agent_sdk.permissions.finding import Finding, Question, Ruling
-from agent_sdk.permissions.modes import mode_says
+from agent_sdk.permissions.modes import SILENT, mode_says
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.matching import Found, Reading
 from agent_sdk.values import JsonObject, lazy
@@ -59,6 +59,8 @@ class Case:
     @lazy
     def readings(self) -> tuple[Reading, ...]:
         """Both readings; one when nothing was rewritten."""
+        if self.original is self.call.effective:
+            return (self.reading,)
         one, other = self.reading, self.original_reading
         return (one,) if one is other else (one, other)
 
@@ -115,6 +117,8 @@ def must_ask(case: Case) -> Finding | None:
 
 def mode(case: Case) -> Finding | None:
     """What the permission mode says by itself."""
+    if case.snapshot.mode in SILENT:
+        return None
     said = mode_says(case.snapshot.mode, case.facts, case.reading, case.original_reading)
     if said is None:
         return None

@@ -146,7 +146,7 @@ def _kind_on_disk(path: str) -> Kind | None:
     return "dir" if stat.S_ISDIR(mode) else "file"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every judgement
 class Sight:
     """What one judgement saw of the real disk: where each name leads (`None`: it is no link), and kinds of things."""
 

@@ -146,14 +146,15 @@ class Ground:
 
     def bases(self, anchoring: Anchoring | None) -> tuple[Parts, ...]:
         """What an anchor stands for; `None`: the working directories."""
+        paths, plain = self._site.plain(anchoring)
+        for path in paths:
+            if self.links(path):
+                break
+        else:
+            return plain
         known = self._bases.get(anchoring)
         if known is None:
-            paths, known = self._site.plain(anchoring)
-            for path in paths:
-                if self.links(path):
-                    known = self._site.bases(anchoring, self.spellings)
-                    break
-            self._bases[anchoring] = known
+            known = self._bases[anchoring] = self._site.bases(anchoring, self.spellings)
         return known
 
     @lazy

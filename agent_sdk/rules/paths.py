@@ -7,7 +7,7 @@ reading will do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -216,9 +216,9 @@ class PathRules:
         if not self._patterns:
             return None
         readings = path.readings
-        near = self._near(readings)
+        near = self._near(path.low)
         found = [number for number in near if self._holds(number, readings, ground)] if near else []
-        for target, numbers in self._targets(ground):
+        for target, numbers in self._targets(ground) if self._leads else ():
             found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
         return self._patterns[min(found)].rule if found else None
 
@@ -226,9 +226,12 @@ class PathRules:
         """The first rule that covers every reading of `path`; none covers a path that has no reading."""
         if not path.readings:
             return None
-        for number in sorted(self._near(path.readings[:1])):
+        for number in sorted(self._near(path.low[:1])):
             pattern = self._patterns[number]
-            if all(pattern_covers(pattern, reading, ground) for reading in path.readings):
+            for reading in path.readings:
+                if not pattern_covers(pattern, reading, ground):
+                    break
+            else:
                 return pattern.rule
         return None
 
@@ -238,14 +241,14 @@ class PathRules:
         return self._patterns
 
     def _near(self, readings: Sequence[Parts]) -> list[int]:
-        """The rules that may cover one of the readings."""
-        found = self._always
-        for reading in readings:
-            names = all_folded(reading)
+        """The rules that may cover one of the readings, given with folded names."""
+        met: set[str] = set()
+        for names in readings:
             if not self._names.isdisjoint(names):
-                near = (number for name in names for number in self._by_name.get(name, ()))
-                found = [*dict.fromkeys((*found, *near))]
-        return found
+                met |= self._names.intersection(names)
+        if not met:
+            return self._always
+        return [*self._always, *[number for name in met for number in self._by_name[name]]]
 
     def _holds(self, number: int, readings: Sequence[Parts], ground: Ground) -> bool:
         return any(pattern_covers(self._patterns[number], reading, ground) for reading in readings)
@@ -255,19 +258,21 @@ class PathRules:
         pattern = self._patterns[number]
         return any(_covers_widely(pattern, pattern.below_lead, reading, target, ground) for reading in readings)
 
-    def _targets(self, ground: Ground) -> Iterable[tuple[Parts, list[int]]]:
+    def _targets(self, ground: Ground) -> Sequence[tuple[Parts, list[int]]]:
         """Where the leading names of rules lead through links, and which rules."""
         if self._fresh:
             return self._follow(ground)
         if self._followed is None or not self._followed[0].same_place(ground):
-            self._followed = (ground, [*self._follow(ground)])
+            self._followed = (ground, self._follow(ground))
         return self._followed[1]
 
-    def _follow(self, ground: Ground) -> Iterator[tuple[Parts, list[int]]]:
-        for anchoring in self._leads:
-            for path, numbers in self._paths_of_leads(anchoring, ground.bases(anchoring)):
-                for target in ground.links(path):
-                    yield target, numbers
+    def _follow(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
+        return [
+            (target, numbers)
+            for anchoring in self._leads
+            for path, numbers in self._paths_of_leads(anchoring, ground.bases(anchoring))
+            for target in ground.links(path)
+        ]
 
     def _paths_of_leads(self, anchoring: Anchoring, bases: tuple[Parts, ...]) -> list[tuple[str, list[int]]]:
         """The leading names of rules below `bases`, and which rules. That is mere text: the last of it is kept."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
-from agent_sdk.rules.spelling import Parts, all_folded, folded
+from agent_sdk.rules.spelling import Parts, folded
 
 FOLDERS = {
     ".git": "git runs the hooks and programs that its folder names",
@@ -74,11 +74,12 @@ def _may_be(reading: Parts, settings_dir: str) -> bool:
     `plain_name` only folds a name and cuts it at its end, unless there is a `~`; and protected names begin with a dot,
     save those of some files.
     """
-    names = all_folded(reading)
-    text = "/" + "/".join(names)
-    if "/." in text or "~" in text or plain_name(settings_dir)[:1] != ".":
+    text = "/" + "/".join(reading)
+    if "/." in text or "~" in text or not (text.isascii() and text.isprintable()):
         return True
-    return names != () and names[-1][:3] in _DOTLESS
+    if reading and reading[-1][:3].lower() in _DOTLESS:
+        return True
+    return plain_name(settings_dir)[:1] != "."
 
 
 @lru_cache(maxsize=1024)

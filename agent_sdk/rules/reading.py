@@ -111,18 +111,13 @@ class Reading:
             found += tuple(self._spell(_searched(pattern, path.absolute)) for path in found)
         return found
 
-    @lazy
-    def _touched(self) -> tuple[Spelled, ...]:
-        """All paths that the tool writes or reads."""
-        return self.writes + self.reads
-
     def _paths(self, main: str | None) -> tuple[Spelled, ...]:
         given = self.input
         fields = _path_fields(main, self.facts.name)
         texts = [value for name in fields if isinstance(value := given.get(name), str)]
         if not texts and self.tool in ("Glob", "Grep", "LS"):
             texts = ["."]
-        return tuple(self._spell(text) for text in texts)
+        return tuple([self._spell(text) for text in texts])
 
     def _spell(self, text: str) -> Spelled:
         return spell(text, self.place.cwd, self.files)
@@ -130,17 +125,23 @@ class Reading:
     @lazy
     def refused(self) -> str | None:
         """Why the call must not run at all: an empty path, or one with a NUL character."""
-        return next((path.refused for path in self._touched if path.refused), None)
+        if self.odd is None:  # what is refused is odd as well
+            return None
+        return next((path.refused for path in (*self.writes, *self.reads) if path.refused), None)
 
     @lazy
     def odd(self) -> str | None:
         """Why no rule and no mode may approve the call: what it names cannot be told for certain."""
         if self.tool == "Bash":
             return self.bash.odd if self.bash is not None else "the call names no command"
+        paths = self.writes + self.reads
         wanted = self.facts.writes or self.facts.reads
-        if wanted is not None and not self._touched:
+        if wanted is not None and not paths:
             return f"the call names no {wanted}"
-        return next((path.odd for path in self._touched if path.odd), None)
+        for path in paths:
+            if path.odd:
+                return path.odd
+        return None
 
     @lazy
     def protected(self) -> str | None:
@@ -156,11 +157,12 @@ class Reading:
     @lazy
     def inside(self) -> bool:
         """True when all paths lie inside the working directories, in every reading; False for a call without paths."""
-        if not self._touched or self.odd is not None:
+        paths = self.writes + self.reads
+        if not paths or self.odd is not None:
             return False
-        return all(self.ground.inside(reading) for path in self._touched for reading in path.readings)
+        return all(self.ground.inside(reading) for path in paths for reading in path.readings)
 
-    @lazy
+    @property
     def critical_removal(self) -> str | None:
         """Why the call is never approved without a person: it may remove the root, home or a working directory."""
         return self.bash.critical_removal if self.bash is not None else None

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.rules.files import FileView, native_to_slashes
+from agent_sdk.values import lazy
 
 Parts: TypeAlias = tuple[str, ...]
 
@@ -31,7 +32,7 @@ _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
 _USUAL = 512
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)  # not frozen, though never changed: it is made for every look at a path
 class Spelled:
     """One path argument. `readings` are all paths that it may mean, the plain one first; `absolute` names that one.
 
@@ -43,6 +44,11 @@ class Spelled:
     readings: tuple[Parts, ...]
     odd: str | None = None
     refused: str | None = None
+
+    @lazy
+    def low(self) -> tuple[Parts, ...]:
+        """The readings, each name `folded`."""
+        return tuple([_all_folded(reading) for reading in self.readings])
 
 
 def parts(path: str) -> Parts:
@@ -96,6 +102,10 @@ def _folded(name: str) -> str:
 @lru_cache(maxsize=1024)
 def all_folded(path: Parts) -> Parts:
     """Each name `folded`."""
+    return _all_folded(path)
+
+
+def _all_folded(path: Parts) -> Parts:
     text = "/".join(path)
     if path and text.isascii() and text.isprintable():
         return tuple(text.lower().split("/"))
@@ -127,7 +137,7 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
         )
     odd = _odd(text, files.windows)
     written = _absolute(text, cwd, files)
-    readings = [parts(written)]
+    readings = [_parts(written)]  # not `parts`: what a call names is mostly new, and would push out what is not
     if text == "~":
         readings.append(parts(native_to_slashes(files.home) if files.windows else files.home))
     if files.windows:
