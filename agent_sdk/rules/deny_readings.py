@@ -10,11 +10,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from agent_sdk.rules.argv import Argv, expanded
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
+from agent_sdk.rules.late_text import (
+    SETTERS,
+    STARTUP_FILES,
+    callback_texts,
+    evaluates,
+    evaluates_words,
+    quoted_substitutions,
+    runs_by_name,
+)
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Feed, Mark, Script, ShellReading, SimpleCommand, Word, plain_word
-from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED, decode_escapes, expand_braces
+from agent_sdk.rules.shell_nodes import Feed, Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED, decode_escapes
 from agent_sdk.rules.wrappers import (
+    SHELL_LONG_VALUES,
     STDIN_SHELLS,
     WRAPPERS,
     Wrapper,
@@ -30,7 +41,6 @@ _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
 _MAX_LAUNCHED = 12
-_IFS = frozenset(["$IFS", "${IFS}"])
 _SUBSCRIPTS = frozenset(
     [
         *("test", "[", "[[", "printf", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset"),
@@ -48,41 +58,10 @@ _AWK_CALL = re.compile(r'(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)*)"|"((?:[^"\
 _LAUNCHERS = frozenset(
     ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs", "sem"]
 )
+_INPUT_FILES = frozenset(["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 _ECHOES = frozenset(["echo", "printf"])
 _PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
-
-
-@dataclass(frozen=True, slots=True)
-class Argv:
-    """Words as a program would get them, and the words of the command line that they came from.
-
-    `appended`: more words follow that are only known at run time (`xargs`).
-    """
-
-    words: tuple[str, ...]
-    origins: tuple[Word, ...]
-    appended: bool = False
-
-    def hidden(self, index: int) -> bool:
-        """True when a word is only known at run time."""
-        return any(not _is_ifs(self.origins[index], mark) for mark in self.origins[index].marks)
-
-    def origin(self, index: int) -> Word:
-        """The word of the command line behind a word; words that were cut or expanded stand for themselves."""
-        origin, text = self.origins[index], self.words[index]
-        if origin.brace or any(_is_ifs(origin, mark) for mark in origin.marks):
-            return Word(text)
-        return origin if origin.marks or origin.text == text else Word(text)
-
-    @property
-    def any_hidden(self) -> bool:
-        """True when any word is only known at run time."""
-        return any(self.hidden(index) for index, origin in enumerate(self.origins) if origin.marks)
-
-    def behind(self, start: int, end: int | None = None, *, appended: bool = False) -> Argv:
-        """A part of it, as a command of its own."""
-        return Argv(self.words[start:end], self.origins[start:end], self.appended or appended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +82,7 @@ class DenyReadings:
 def deny_readings(reading: ShellReading) -> DenyReadings:
     """Works out all readings. Never raises; bounded in time by the length of the text."""
     collector = _Collector(reading)
+    collector.syntax(reading.text)
     collector.script(reading.script, trusted=reading.not_understood is None)
     collector.script(reading.loose, trusted=False)
     collector.finish()
@@ -114,22 +94,32 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
 class _Collector:
     """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
 
-    __slots__ = ("_budget", "_emitted", "_marked", "_seen", "_texts", "argvs", "nameless", "unseen")
+    __slots__ = ("_budget", "_emitted", "_late", "_marked", "_quoted", "_seen", "_texts", "argvs", "nameless", "unseen")
 
     def __init__(self, reading: ShellReading) -> None:
         scripts = (reading.script, reading.loose)
         size = sum(len(word.text) for script in scripts for command in script.commands for word in command.words)
         self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
-        self.unseen = self.nameless = False
+        self.unseen = self.nameless = self._late = False
+        self._quoted: list[str] = []
         self._marked: list[str] = []
         self._texts: list[str] = []
         self._seen: set[str] = set()
         self._emitted: set[tuple[int, tuple[int, int]]] = set()
 
+    def syntax(self, text: str) -> None:
+        """What the text of a script says by its syntax alone."""
+        self._late = self._late or evaluates(text)
+        self.unseen = self.unseen or runs_by_name(text)
+
     def finish(self) -> None:
-        """Reads the texts that shells would read, and the texts in those."""
+        """Reads the texts that shells would read, the texts in those, and quoted ones where they may be expanded."""
         for _ in range(_MAX_TEXTS):
+            if not self._texts and self._late and self._quoted:
+                self.unseen = True
+                self._texts = [f'"{text}"' for text in dict.fromkeys(self._quoted)][:_MAX_TEXTS]
+                self._quoted = []
             if not self._texts:
                 return
             text = self._texts.pop()
@@ -137,6 +127,7 @@ class _Collector:
                 continue
             self._seen.add(text)
             inner = read_command(text)
+            self.syntax(text)
             self.script(inner.script, trusted=inner.not_understood is None)
             self.script(inner.loose, trusted=False)
         self.unseen = True
@@ -157,29 +148,39 @@ class _Collector:
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
         for index, command in enumerate(script.commands):
+            self._quoted += quoted_substitutions(command)
             self._command(command, _Fed(script, index, trusted=trusted))
 
     def _command(self, command: SimpleCommand, fed: _Fed) -> None:
         for word in command.assigns:
-            name, _, value = word.text.partition("=")
-            if name.rstrip("+") in _NAMES_PROGRAM:
-                self._text(value, hidden=False)
+            self._assigned(word.text)
+        for redirect in command.redirects:
+            if redirect.op == ">&" and not redirect.target.text.isalnum():
+                self._text(f'"{redirect.target.text}"', hidden=False)
         if not command.words or command.kind == "define":
             return
         name_word = command.words[0]
         if any(word.marks for word in command.words):
             folded = fold_name(name_word.text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
-        argv = _expanded(command.words)
+        argv = expanded(command.words)
         if argv.words:
             self._follow(argv, fed, 0)
         if fed.trusted and not _known_name(name_word):
             self.nameless = True
 
+    def _assigned(self, assignment: str) -> None:
+        """`NAME=value` for a variable that names a program, or a script that shells read first."""
+        name, _, value = assignment.partition("=")
+        if name.rstrip("+") in _NAMES_PROGRAM:
+            self._text(value, hidden=False)
+        self.unseen = self.unseen or name.rstrip("+") in STARTUP_FILES
+
     def _follow(self, argv: Argv, fed: _Fed, depth: int) -> None:
         """One argv, then what it runs."""
         start = 0
         while start < len(argv.words) and ASSIGNMENT.match(argv.words[start]):
+            self._assigned(argv.words[start])
             start += 1
         argv = argv.behind(start) if start else argv
         if fed.trusted and argv.words and not _known_name(argv.origins[0]):
@@ -194,12 +195,7 @@ class _Collector:
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.appended and "{}" in name:
             self.unseen = True
-        if name in _SUBSCRIPTS or name == "((":
-            self._subscripts(argv)
-        elif name in _AWKS:
-            for word in argv.words[1:]:
-                for call in _AWK_CALL.finditer(word):
-                    self._text(decode_escapes(call[1] or call[2] or ""), hidden=False)
+        self._builtin(name, argv)
         if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
             self._shell(name, argv, fed, depth)
         elif name in _LAUNCHERS:
@@ -209,15 +205,40 @@ class _Collector:
         elif (wrapper := WRAPPERS.get(name)) is not None:
             self._wrapper(name, wrapper, argv, fed, depth)
 
+    def _builtin(self, name: str, argv: Argv) -> None:
+        """Text in the words of programs that run it: subscripts, callbacks, aliases, awk programs, variables."""
+        words = argv.words
+        if name in _SUBSCRIPTS or name == "((":
+            self._subscripts(argv)
+            hidden = [argv.hidden(index) for index in range(len(words))]
+            self._late = self._late or evaluates_words((name, *words[1:]), hidden)
+        elif name in _AWKS:
+            for word in words[1:]:
+                for call in _AWK_CALL.finditer(word):
+                    self._text(decode_escapes(call[1] or call[2] or ""), hidden=False)
+        elif name == "alias" or (name == "fc" and words[1:2] != ("-l",)):
+            self.unseen = self.unseen or name == "fc" or any("=" in word for word in words)
+            for word in words[1:]:
+                self._text(word.partition("=")[2] or word, hidden=False)
+        if name in SETTERS:
+            for word in words[1:]:
+                if ASSIGNMENT.match(word):
+                    self._assigned(word)
+        for text in callback_texts((name, *words[1:])):
+            self._text(text, hidden=argv.any_hidden)
+
     def _reads_input(self, argv: Argv, fed: _Fed) -> None:
         """A shell met before may still be fed by something else this time."""
-        if argv.words and fold_name(argv.words[0].rpartition("/")[2]) in STDIN_SHELLS:
+        name = fold_name(argv.words[0].rpartition("/")[2]) if argv.words else ""
+        if name in STDIN_SHELLS:
             self._feed(argv, fed)
+        elif name in ("source", ".") and argv.words[1:2] and argv.words[1] in _INPUT_FILES:
+            self._input_text(fed)
 
     def _shell(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
         if name in ("source", "."):
             self.unseen = self.unseen or (len(argv.words) > 1 and argv.hidden(1))
-            if argv.words[1:2] and argv.words[1] in ("/dev/stdin", "/dev/fd/0"):
+            if argv.words[1:2] and argv.words[1] in _INPUT_FILES:
                 self._input_text(fed)
             return
         if name.startswith("ld-"):
@@ -227,6 +248,9 @@ class _Collector:
             self._input_text(fed)
             return
         call = shell_call(argv.words)
+        for index, word in enumerate(argv.words[:-1]):
+            if word in SHELL_LONG_VALUES and argv.hidden(index + 1):
+                self.unseen = True
         if call.text is not None:
             self._text(argv.words[call.text], hidden=argv.hidden(call.text))
         elif argv.appended and call.script is None:
@@ -395,7 +419,7 @@ def _output(script: Script, feed: Feed) -> tuple[list[str], bool]:
             continue
         name = fold_name(command.words[0].text.rpartition("/")[2])
         if name in _ECHOES:
-            argv = _expanded(command.words)
+            argv = expanded(command.words)
             words = [word for word in argv.words[1:] if word not in ("-n", "-e", "-E", "-ne", "-en", "--")]
             text = " ".join(words)
             found += dict.fromkeys((text, decode_escapes(text)))
@@ -420,45 +444,6 @@ def _printf(words: Sequence[str]) -> str:
 def _known_name(word: Word) -> bool:
     """True when the name of a program is certain: static, and nothing but ASCII."""
     return word.static and word.text.isascii()
-
-
-def _is_ifs(word: Word, mark: Mark) -> bool:
-    source = word.text[mark.start : mark.end]
-    return source in _IFS or source.startswith(("${IFS:", "${IFS%", "${IFS#", "${IFS/"))
-
-
-def _emptied(word: Word) -> tuple[str, str]:
-    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`."""
-    if not word.marks:
-        return word.text, word.shape
-    text: list[str] = []
-    shape: list[str] = []
-    at = 0
-    for mark in word.marks:
-        blank = "\0" if not mark.quoted and _is_ifs(word, mark) else ""
-        text += (word.text[at : mark.start], blank)
-        shape += (word.shape[at : mark.start], blank)
-        at = mark.end
-    return "".join((*text, word.text[at:])), "".join((*shape, word.shape[at:]))
-
-
-def _expanded(words: Sequence[Word]) -> Argv:
-    """Words as deny takes them: `$IFS` is a blank, other expansions are empty, brace lists are expanded."""
-    if all(not (word.marks or word.brace) for word in words):
-        return Argv(tuple(word.text for word in words), tuple(words))
-    out: list[tuple[str, Word]] = []
-    for word in words:
-        if not word.marks and not word.brace:
-            out.append((word.text, word))
-            continue
-        text, shape = _emptied(word)
-        variants = expand_braces(text, shape) if word.brace else [text]
-        for variant in variants:
-            parts = variant.split("\0")
-            out += [(part, word) for part in parts if part or len(parts) == 1]
-    first = next((index for index, (part, _) in enumerate(out) if part), len(out))
-    kept = out[first:]
-    return Argv(tuple(part for part, _ in kept), tuple(word for _, word in kept))
 
 
 def raw_line(command: str) -> str:

@@ -31,7 +31,7 @@ def _read(command: str) -> ShellReading:
     if problem is None and joined is None:
         problem = "a continued line together with a comment, a here-document or a substitution"
     if joined is None:
-        return ShellReading(_NOTHING, split_commands(command), plain=False, not_understood=problem)
+        return ShellReading(_NOTHING, split_commands(command), plain=False, not_understood=problem, text=command)
     script, problem = read_tree(joined)
     if problem is None and len(script.commands) > MAX_COMMANDS:
         problem = f"more than {MAX_COMMANDS} commands"
@@ -39,5 +39,5 @@ def _read(command: str) -> ShellReading:
     if lexed is not None and lexed != script.commands:
         problem = "two readings of it differ"
     if lexed is not None and problem is None:
-        return ShellReading(script, _NOTHING, plain=True)
-    return ShellReading(script, split_commands(command), plain=False, not_understood=problem)
+        return ShellReading(script, _NOTHING, plain=True, text=command)
+    return ShellReading(script, split_commands(command), plain=False, not_understood=problem, text=command)

@@ -105,13 +105,15 @@ class ShellReading:
 
     `script` is the reading of the grammar. `not_understood` says why it must not be trusted; then, and whenever the
     line is no plain script, `loose` holds a best-effort split beside it, which only deny and ask rules look at.
-    `plain` is true when the second reading listed the very same commands: the precondition of a scoped allow.
+    `plain` is true when the second reading listed the very same commands: the precondition of a scoped allow. `text` is
+    the command line itself.
     """
 
     script: Script
     loose: Script
     plain: bool
     not_understood: str | None = None
+    text: str = ""
 
 
 @lru_cache(maxsize=4096)

@@ -192,7 +192,7 @@ INTERPRETERS = frozenset(
 """Programs whose arguments are code, or name it; a version behind the name does not count."""
 STDIN_SHELLS = SHELLS | {"at", "batch"}
 _SHELL_VALUES = "oO"
-_SHELL_LONG_VALUES = frozenset(["--rcfile", "--init-file"])
+SHELL_LONG_VALUES = frozenset(["--rcfile", "--init-file"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def shell_call(argv: Sequence[str]) -> ShellCall:
             break
         if word.startswith("--"):
             command = command or word in ("--command",)
-            position += 2 if word in _SHELL_LONG_VALUES else 1
+            position += 2 if word in SHELL_LONG_VALUES else 1
             continue
         if len(word) < 2 or word[0] not in "-+":
             break

@@ -51,8 +51,8 @@ class Ran:
 class Scratch:
     """A folder `root` with `bin` (the programs), `work` (the working directory, with some files) and `home`.
 
-    With `writable=False` the commands can change nothing. `real` adds real shells and wrappers to the programs that only
-    note that they ran. `variables` are added to a scrubbed environment.
+    With `writable=False` the commands can change nothing. `real` adds real shells and wrappers to `cat` and the
+    programs that only note that they ran. `variables` are added to a scrubbed environment.
     """
 
     def __init__(self, *, writable: bool, real: bool, variables: dict[str, str] | None = None) -> None:
@@ -67,7 +67,7 @@ class Scratch:
             said = "echo evil" if name == "ok" else ":"
             stub.write_text(f"#!{_DASH}\nprintf '%s\\0' \"${{0##*/}}\" $# \"$@\" >> '{self.log}'\n{said}\n")
             stub.chmod(0o755)
-        for name in _REAL if real else ():
+        for name in _REAL if real else ("cat",):
             found = shutil.which(name)
             if found is not None:
                 (self.bin / name).symlink_to(found)

@@ -1,0 +1,111 @@
+"""Text that bash runs later or on the side: in arithmetic, through names of variables, in prompts and callbacks.
+
+`x='a[$(rm y)]'; ((x))` runs `rm`: what is quoted now is no text for ever. Deny and ask rules read such text too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_sdk.rules.shell_nodes import SimpleCommand, Word
+
+STARTUP_FILES = frozenset(["BASH_ENV", "ENV"])
+"""Variables that name a script which a shell reads before its own."""
+
+SETTERS = frozenset(["env", "export", "declare", "typeset", "readonly", "local", "sudo", "doas"])
+"""Programs and builtins that take `NAME=value` words."""
+
+_UNQUOTE = str.maketrans("", "", "'\"\\")
+# Arithmetic, subscripts, indirect names, prompts: where bash expands the value of a variable once more.
+_EVALUATES = re.compile(
+    r"\(\(|\$\[|\$\{!|@P|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[[^]]*\])?:[^-+=?]|\[\[.*\s-(?:eq|ne|lt|le|gt|ge|v|R)\s"
+    r"|\b(?:HISTCMD|RANDOM|SRANDOM|SECONDS|OPTIND|OPTERR|LINENO|PS[0-4]|PROMPT_COMMAND|BASH_(?:ALIASES|CMDS))\b",
+    re.DOTALL,
+)
+_RUN_BY_NAME = re.compile(r"\bBASH_(?:ALIASES|CMDS)\b")
+_SUBSTITUTION = re.compile(r"\$[({]|`")
+_INDEXED = ("${", "$((", "$[")
+_QUOTES = frozenset("'\\")
+_ATTRIBUTE = re.compile(r"[-+][A-Za-z]*[in]")
+_TAKES_NAMES = frozenset(
+    ["read", "unset", "mapfile", "readarray", "wait", "getopts", *SETTERS - {"env", "sudo", "doas"}]
+)
+_CALLBACKS = {"mapfile": "C", "readarray": "C", "compgen": "CFW", "complete": "CFW", "bind": "x"}
+_CALLBACK_VALUES = {
+    "mapfile": "dnOsuc",
+    "readarray": "dnOsuc",
+    "compgen": "oAGXPSV",
+    "complete": "oAGXPS",
+    "bind": "mqurf",
+}
+
+
+def evaluates(text: str) -> bool:
+    """True when a script holds syntax that expands the value of a variable once more."""
+    return bool(_EVALUATES.search(text) or (not text.isalnum() and _EVALUATES.search(text.translate(_UNQUOTE))))
+
+
+def runs_by_name(text: str) -> bool:
+    """True when a script sets the tables in which bash looks up aliases and programs."""
+    return "BASH_" in text.translate(_UNQUOTE) and bool(_RUN_BY_NAME.search(text.translate(_UNQUOTE)))
+
+
+def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:
+    """True when a builtin with these words does so: `let`, `declare -i`, `read "$name"`, `test -v "$name"`.
+
+    `hidden` tells which words are only known at run time.
+    """
+    name = words[0]
+    if name == "let":
+        return True
+    if name in ("test", "[", "[["):
+        return any(word in ("-v", "-R") for word in words)
+    if name == "printf":
+        return any(word.startswith("-v") for word in words[1:3])
+    if name not in _TAKES_NAMES:
+        return False
+    if name in SETTERS and any(_ATTRIBUTE.match(word) for word in words[1:]):
+        return True
+    return any(secret and "=" not in word for secret, word in zip(hidden, words, strict=True))
+
+
+def quoted_substitutions(command: SimpleCommand) -> Iterator[str]:
+    """The words and bodies of a command that hold a substitution as plain text."""
+    for word in (*command.assigns, *command.words):
+        if _SUBSTITUTION.search(word.text) and _SUBSTITUTION.search(_literal(word)):
+            yield word.text
+    for redirect in command.redirects:
+        text = redirect.body if redirect.literal else _literal(redirect.target)
+        if _SUBSTITUTION.search(text):
+            yield text
+
+
+def _literal(word: Word) -> str:
+    """What a word holds beside its active expansions; of `${a['…']}` and arithmetic what is quoted in them too."""
+    if not word.marks:
+        return word.text
+    out: list[str] = []
+    at = 0
+    for mark in word.marks:
+        out.append(word.text[at : mark.start])
+        source = word.text[mark.start : mark.end]
+        if source.startswith(_INDEXED) and not _QUOTES.isdisjoint(source):
+            out.append(source[2:])
+        at = mark.end
+    return "\0".join((*out, word.text[at:]))
+
+
+def callback_texts(words: Sequence[str]) -> Iterator[str]:
+    """Commands in the options of builtins: `mapfile -C`, `compgen -C`, `compgen -F`; for `-W` text that is expanded."""
+    letters = _CALLBACKS.get(words[0])
+    if letters is None:
+        return
+    values = _CALLBACK_VALUES[words[0]] + letters
+    for index, word in enumerate(words):
+        if not word.startswith("-"):
+            continue
+        at = next((at for at, letter in enumerate(word) if at and letter in values), 0)
+        if at and word[at] in letters:
+            value = word[at + 1 :] or (words[index + 1] if index + 1 < len(words) else "")
+            yield f'"{value}"' if word[at] == "W" else value.rpartition('":')[2] if word[at] == "x" else value
