@@ -5,25 +5,28 @@ Behind wrappers, inside the texts of shells, with and without expansions: one re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agent_sdk.rules.argv import Argv, expanded
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
+from agent_sdk.rules.escapes import text_operands
+from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
     SETTERS,
     STARTUP_FILES,
+    as_argument,
     callback_texts,
     evaluates,
     evaluates_words,
     quoted_substitutions,
     runs_by_name,
 )
+from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Feed, Script, ShellReading, SimpleCommand, Word, plain_word
-from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED, decode_escapes
+from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
     SHELL_LONG_VALUES,
     STDIN_SHELLS,
@@ -33,8 +36,10 @@ from agent_sdk.rules.wrappers import (
     find_commands,
     git_subcommand,
     glued_text,
+    names_input,
     shell_call,
     unwrap,
+    xargs_replaces,
 )
 
 _MAX_TEXTS = 200
@@ -54,14 +59,11 @@ _NAMES_PROGRAM = frozenset(
         *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
     ]
 )
-_AWK_CALL = re.compile(r'(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
 _LAUNCHERS = frozenset(
     ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs", "sem"]
 )
-_INPUT_FILES = frozenset(["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+_ACTIVE = frozenset("$`")
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
-_ECHOES = frozenset(["echo", "printf"])
-_PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class _Collector:
             self._seen.add(text)
             inner = read_command(text)
             self.syntax(text)
+            self.unseen = self.unseen or inner.not_understood is not None
             self.script(inner.script, trusted=inner.not_understood is None)
             self.script(inner.loose, trusted=False)
         self.unseen = True
@@ -149,14 +152,16 @@ class _Collector:
         """All commands of one reading, and what is piped into the shells among them."""
         for index, command in enumerate(script.commands):
             self._quoted += quoted_substitutions(command)
-            self._command(command, _Fed(script, index, trusted=trusted))
+            self._command(command, Fed(script, index, trusted=trusted))
 
-    def _command(self, command: SimpleCommand, fed: _Fed) -> None:
+    def _command(self, command: SimpleCommand, fed: Fed) -> None:
         for word in command.assigns:
             self._assigned(word.text)
         for redirect in command.redirects:
             if redirect.op == ">&" and not redirect.target.text.isalnum():
                 self._text(f'"{redirect.target.text}"', hidden=False)
+            elif redirect.body and not redirect.literal and not _ACTIVE.isdisjoint(redirect.body):
+                self._text(as_argument(redirect.body), hidden=False)
         if not command.words or command.kind == "define":
             return
         name_word = command.words[0]
@@ -176,7 +181,7 @@ class _Collector:
             self._text(value, hidden=False)
         self.unseen = self.unseen or name.rstrip("+") in STARTUP_FILES
 
-    def _follow(self, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _follow(self, argv: Argv, fed: Fed, depth: int) -> None:
         """One argv, then what it runs."""
         start = 0
         while start < len(argv.words) and ASSIGNMENT.match(argv.words[start]):
@@ -212,10 +217,8 @@ class _Collector:
             self._subscripts(argv)
             hidden = [argv.hidden(index) for index in range(len(words))]
             self._late = self._late or evaluates_words((name, *words[1:]), hidden)
-        elif name in _AWKS:
-            for word in words[1:]:
-                for call in _AWK_CALL.finditer(word):
-                    self._text(decode_escapes(call[1] or call[2] or ""), hidden=False)
+        elif name in _AWKS or name == "sed":
+            self._program(argv, sed=name == "sed")
         elif name == "alias" or (name == "fc" and words[1:2] != ("-l",)):
             self.unseen = self.unseen or name == "fc" or any("=" in word for word in words)
             for word in words[1:]:
@@ -227,18 +230,30 @@ class _Collector:
         for text in callback_texts((name, *words[1:])):
             self._text(text, hidden=argv.any_hidden)
 
-    def _reads_input(self, argv: Argv, fed: _Fed) -> None:
+    def _program(self, argv: Argv, *, sed: bool) -> None:
+        """What sed scripts and awk programs run; every word of awk may be a part of one."""
+        words = argv.words
+        spans = text_operands(words, sed=True) if sed else [(index, 0) for index in range(1, len(words))]
+        for index, offset in spans:
+            texts, seen = (sed_commands if sed else awk_commands)(words[index][offset:])
+            self.unseen = self.unseen or not seen or (bool(texts) and argv.hidden(index))
+            for text in texts:
+                self._text(text, hidden=False)
+        if argv.any_hidden and any(word.startswith(("-f", "--file", "-E", "--exec")) for word in words):
+            self.unseen = True
+
+    def _reads_input(self, argv: Argv, fed: Fed) -> None:
         """A shell met before may still be fed by something else this time."""
         name = fold_name(argv.words[0].rpartition("/")[2]) if argv.words else ""
         if name in STDIN_SHELLS:
             self._feed(argv, fed)
-        elif name in ("source", ".") and argv.words[1:2] and argv.words[1] in _INPUT_FILES:
+        elif name in ("source", ".") and argv.words[1:2] and names_input(argv.words[1]):
             self._input_text(fed)
 
-    def _shell(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _shell(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         if name in ("source", "."):
             self.unseen = self.unseen or (len(argv.words) > 1 and argv.hidden(1))
-            if argv.words[1:2] and argv.words[1] in _INPUT_FILES:
+            if argv.words[1:2] and names_input(argv.words[1]):
                 self._input_text(fed)
             return
         if name.startswith("ld-"):
@@ -248,11 +263,12 @@ class _Collector:
             self._input_text(fed)
             return
         call = shell_call(argv.words)
-        for index, word in enumerate(argv.words[:-1]):
-            if word in SHELL_LONG_VALUES and argv.hidden(index + 1):
-                self.unseen = True
+        options = argv.words[1 : call.text or call.script]
+        hidden_file = any(word in SHELL_LONG_VALUES and argv.hidden(at) for at, word in enumerate(options[:-1], 2))
+        self.unseen = self.unseen or call.interactive or hidden_file
         if call.text is not None:
-            self._text(argv.words[call.text], hidden=argv.hidden(call.text))
+            text = argv.words[call.text]
+            self._text(text, hidden=argv.hidden(call.text) or (argv.appended and "{}" in text))
         elif argv.appended and call.script is None:
             self.unseen = True
         if (glued := glued_text(argv.words)) is not None:
@@ -265,11 +281,11 @@ class _Collector:
                 self._follow(replace(script, words=(f"./{script.words[0]}", *script.words[1:])), fed, depth + 1)
         self._feed(argv, fed)
 
-    def _feed(self, argv: Argv, fed: _Fed) -> None:
+    def _feed(self, argv: Argv, fed: Fed) -> None:
         if shell_call(argv.words).reads_input:
             self._input_text(fed)
 
-    def _input_text(self, fed: _Fed) -> None:
+    def _input_text(self, fed: Fed) -> None:
         texts, seen = fed.texts(self._emitted)
         self.unseen = self.unseen or not seen
         for text in texts:
@@ -283,7 +299,7 @@ class _Collector:
         elif text.strip():
             self._texts.append(text)
 
-    def _special(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _special(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
         if name == "trap":
             rest = [word for word in words[1:] if word != "--"]
@@ -305,7 +321,7 @@ class _Collector:
                     inner = replace(inner, words=(glued, *inner.words[1:]))
                 self._follow(inner, fed, depth + 1)
 
-    def _launcher(self, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _launcher(self, argv: Argv, fed: Fed, depth: int) -> None:
         """Programs with operands of their own before the command: any operand may begin it, or be all of it."""
         for index in range(1, min(len(argv.words), _MAX_LAUNCHED)):
             word = argv.words[index]
@@ -314,7 +330,7 @@ class _Collector:
             if not word.startswith("-"):
                 self._follow(argv.behind(index), fed, depth + 1)
 
-    def _git(self, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _git(self, argv: Argv, fed: Fed, depth: int) -> None:
         """Commands in git's own arguments: aliases, `rebase -x`, `bisect run`, `submodule foreach`."""
         words = argv.words
         at = git_subcommand(words)
@@ -335,14 +351,16 @@ class _Collector:
                 elif word.startswith(("--exec=", "-x")):
                     self._text(word.removeprefix("-x").removeprefix("--exec="), hidden=False)
 
-    def _wrapper(self, name: str, wrapper: Wrapper, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _wrapper(self, name: str, wrapper: Wrapper, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
         if name == "command" and any(word.startswith("-") and set(word) & {"v", "V"} for word in words[1:2]):
             return
         found = unwrap(wrapper, words)
         appended = argv.appended or name in ("xargs", "parallel")
         for text in found.strings:
-            self._text(text, hidden=argv.any_hidden)
+            self._text(text, hidden=argv.any_hidden or "${" in text)
+            if name == "env":
+                self._text(text.replace("\\_", " "), hidden=False)
         if not found.starts and not found.strings and argv.appended:
             self.unseen = True
         if wrapper.joined and found.starts:
@@ -351,6 +369,8 @@ class _Collector:
             while name in ("time", "coproc") and start < len(words) and words[start] in RESERVED:
                 start += 1
             inner = argv.behind(start, appended=appended)
+            if name == "xargs" and (replaced := xargs_replaces(words[:start])):
+                inner = replace(inner, words=tuple(word.replace(replaced, "{}") for word in inner.words))
             self._follow(inner, fed, depth + 1)
             if name == "coproc" and len(inner.words) > 1:
                 self._text(" ".join(inner.words[1:]), hidden=False)
@@ -361,7 +381,9 @@ class _Collector:
             words = list(argv.words[start:])
             end = next((at for at, word in enumerate(words) if word.startswith(":::")), len(words))
             self._text(" ".join(words[:end]), hidden=False)
-            if name == "parallel" and end < len(words):
+            if name == "parallel" and end == len(words):
+                self.unseen = self.unseen or "{" in words[0] or words[0] in STDIN_SHELLS
+            elif name == "parallel":
                 for word in words[end + 1 : end + 1 + _MAX_ARGUMENTS]:
                     self._text(" ".join((*words[:end], word)), hidden=False)
         if name == "eval" and argv.any_hidden:
@@ -372,73 +394,6 @@ class _Collector:
         for word in argv.words[1:]:
             if "$(" in word or "`" in word:
                 self._text(f'"{word}"', hidden=False)
-
-
-class _Fed:
-    """What one command reads from its standard input."""
-
-    __slots__ = ("_index", "_script", "trusted")
-
-    def __init__(self, script: Script, index: int, *, trusted: bool) -> None:
-        self._script = script
-        self._index = index
-        self.trusted = trusted
-
-    def texts(self, emitted: set[tuple[int, tuple[int, int]]]) -> tuple[list[str], bool]:
-        """The texts that can be seen, and whether that is all of it. What was `emitted` before is left out."""
-        found: list[str] = []
-        seen = True
-        for redirect in self._script.commands[self._index].redirects:
-            if redirect.op in ("<<", "<<-"):
-                found.append(redirect.body)
-            elif redirect.op == "<<<":
-                found.append(redirect.target.text)
-                seen = seen and not redirect.target.dynamic
-            elif redirect.op in ("<", "<>"):
-                seen = False
-        for feed in self._script.feeds:
-            key = (id(self._script), feed.source)
-            if feed.sink[0] <= self._index < feed.sink[1] and key not in emitted:
-                emitted.add(key)
-                texts, all_seen = _output(self._script, feed)
-                found += texts
-                seen = seen and all_seen
-        return found, seen
-
-
-def _output(script: Script, feed: Feed) -> tuple[list[str], bool]:
-    """What the commands before a pipe print, as far as it can be seen."""
-    found: list[str] = []
-    seen = True
-    for command in script.commands[feed.source[0] : feed.source[1]]:
-        for redirect in command.redirects:
-            if redirect.op in ("<<", "<<-", "<<<"):
-                found.append(redirect.body or redirect.target.text)
-                seen = seen and not redirect.target.dynamic
-        if not command.words:
-            continue
-        name = fold_name(command.words[0].text.rpartition("/")[2])
-        if name in _ECHOES:
-            argv = expanded(command.words)
-            words = [word for word in argv.words[1:] if word not in ("-n", "-e", "-E", "-ne", "-en", "--")]
-            text = " ".join(words)
-            found += dict.fromkeys((text, decode_escapes(text)))
-            if name == "printf":
-                found += (_printf(words), *words)
-            seen = seen and not argv.any_hidden
-        elif not (name in _PASSES_ON and all(word.text.startswith("-") for word in command.words[1:])):
-            seen = False
-    return found, seen
-
-
-def _printf(words: Sequence[str]) -> str:
-    """What printf makes of a format with plain `%s`."""
-    if not words:
-        return ""
-    text = decode_escapes(words[0])
-    for word in words[1:]:
-        text = text.replace("%s", word, 1)
-    return text
 
 
 def _known_name(word: Word) -> bool:

@@ -23,8 +23,9 @@ _EVALUATES = re.compile(
     r"|\b(?:HISTCMD|RANDOM|SRANDOM|SECONDS|OPTIND|OPTERR|LINENO|PS[0-4]|PROMPT_COMMAND|BASH_(?:ALIASES|CMDS))\b",
     re.DOTALL,
 )
-_RUN_BY_NAME = re.compile(r"\bBASH_(?:ALIASES|CMDS)\b")
+_RUN_BY_NAME = re.compile(r"\bBASH_(?:ALIASES|CMDS)\b|-o\s+hist(?:ory|expand)\b")
 _SUBSTITUTION = re.compile(r"\$[({]|`")
+_IN_BODY = re.compile(r'\\?"|\\(?![$`\\\n])')
 _INDEXED = ("${", "$((", "$[")
 _QUOTES = frozenset("'\\")
 _ATTRIBUTE = re.compile(r"[-+][A-Za-z]*[in]")
@@ -47,8 +48,8 @@ def evaluates(text: str) -> bool:
 
 
 def runs_by_name(text: str) -> bool:
-    """True when a script sets the tables in which bash looks up aliases and programs."""
-    return "BASH_" in text.translate(_UNQUOTE) and bool(_RUN_BY_NAME.search(text.translate(_UNQUOTE)))
+    """True when a script sets the tables in which bash looks up aliases and programs, or repeats earlier lines."""
+    return bool(_RUN_BY_NAME.search(text.translate(_UNQUOTE)))
 
 
 def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:
@@ -79,6 +80,11 @@ def quoted_substitutions(command: SimpleCommand) -> Iterator[str]:
         text = redirect.body if redirect.literal else _literal(redirect.target)
         if _SUBSTITUTION.search(text):
             yield text
+
+
+def as_argument(body: str) -> str:
+    """A script that expands a text as the body of a here-document is expanded, and does nothing else."""
+    return ': "' + _IN_BODY.sub(r"\\\g<0>", body) + '"'
 
 
 def _literal(word: Word) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -192,6 +193,7 @@ INTERPRETERS = frozenset(
 """Programs whose arguments are code, or name it; a version behind the name does not count."""
 STDIN_SHELLS = SHELLS | {"at", "batch"}
 _SHELL_VALUES = "oO"
+_DESCRIPTOR = re.compile(r"/+dev/+(?:stdin|fd/+[0-9]+)|/+proc/+[a-z0-9-]+/+fd/+[0-9]+")
 SHELL_LONG_VALUES = frozenset(["--rcfile", "--init-file"])
 
 
@@ -199,12 +201,14 @@ SHELL_LONG_VALUES = frozenset(["--rcfile", "--init-file"])
 class ShellCall:
     """How a shell is started: with a command text (`text` is its index), a script file (`script`), or its input.
 
-    `command` is true with `-c`, even when no text follows.
+    `command` is true with `-c`, even when no text follows, `interactive` with `-i`: then it reads start-up files first,
+    and aliases and history count.
     """
 
     command: bool
     text: int | None
     script: int | None
+    interactive: bool = False
 
     @property
     def reads_input(self) -> bool:
@@ -225,7 +229,7 @@ def glued_text(argv: Sequence[str]) -> str | None:
 
 def shell_call(argv: Sequence[str]) -> ShellCall:
     """How `argv`, which begins with the name of a shell, is to be taken."""
-    position, command, from_input = 1, False, False
+    position, command, from_input, interactive = 1, False, False, False
     while position < len(argv):
         word = argv[position]
         if word == "--" or word == "-":
@@ -235,18 +239,36 @@ def shell_call(argv: Sequence[str]) -> ShellCall:
             command = command or word in ("--command",)
             position += 2 if word in SHELL_LONG_VALUES else 1
             continue
-        if len(word) < 2 or word[0] not in "-+":
+        if word[:1] not in ("-", "+"):
             break
+        interactive = interactive or (word[0] == "-" and "i" in word)
         command = command or (word[0] == "-" and "c" in word)
         from_input = from_input or "s" in word
         takes = sum(word.count(letter) for letter in _SHELL_VALUES)
         position += 1 + takes
     operand = position if position < len(argv) else None
     if command:
-        return ShellCall(True, operand, None)
-    if from_input or (operand is not None and argv[operand] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")):
-        return ShellCall(False, None, None)
-    return ShellCall(False, None, operand)
+        return ShellCall(True, operand, None, interactive)
+    if from_input or (operand is not None and names_input(argv[operand])):
+        return ShellCall(False, None, None, interactive)
+    return ShellCall(False, None, operand, interactive)
+
+
+def names_input(path: str) -> bool:
+    """True for a path that is a descriptor of the process which opens it."""
+    return bool(_DESCRIPTOR.fullmatch(path))
+
+
+def xargs_replaces(options: Sequence[str]) -> str:
+    """The text that `xargs -I TEXT` replaces by its input, or an empty one; of the words before the inner command."""
+    for index, word in enumerate(options):
+        if word == "-I":
+            return options[index + 1] if index + 1 < len(options) else ""
+        if word.startswith(("-I", "--replace=")):
+            return word.removeprefix("-I").removeprefix("--replace=")
+        if word.startswith("-i") and len(word) > 2:
+            return word[2:]
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
