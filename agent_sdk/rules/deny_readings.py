@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from agent_sdk.rules.argv import Argv, expanded
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
-from agent_sdk.rules.escapes import text_operands
+from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
     SETTERS,
@@ -21,7 +21,7 @@ from agent_sdk.rules.late_text import (
     evaluates,
     evaluates_words,
     quoted_substitutions,
-    runs_by_name,
+    runs_values,
 )
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
@@ -29,6 +29,7 @@ from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Wor
 from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
     SHELL_LONG_VALUES,
+    STARTS_SHELL,
     STDIN_SHELLS,
     WRAPPERS,
     Wrapper,
@@ -37,6 +38,7 @@ from agent_sdk.rules.wrappers import (
     git_subcommand,
     glued_text,
     names_input,
+    run_in_environment,
     shell_call,
     unwrap,
     xargs_replaces,
@@ -62,7 +64,10 @@ _NAMES_PROGRAM = frozenset(
 _LAUNCHERS = frozenset(
     ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs", "sem"]
 )
+_OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
+_ENV_BLANK = "\\_"
+_RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 
 
@@ -96,7 +101,10 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
 class _Collector:
     """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
 
-    __slots__ = ("_budget", "_emitted", "_late", "_marked", "_quoted", "_seen", "_texts", "argvs", "nameless", "unseen")
+    __slots__ = (
+        *("_budget", "_emitted", "_guesses", "_late", "_marked", "_quoted", "_scripts", "_seen", "_started", "_texts"),
+        *("_written", "argvs", "nameless", "unseen"),
+    )
 
     def __init__(self, reading: ShellReading) -> None:
         scripts = (reading.script, reading.loose)
@@ -107,21 +115,35 @@ class _Collector:
         self._quoted: list[str] = []
         self._marked: list[str] = []
         self._texts: list[str] = []
+        self._guesses: list[str] = []
         self._seen: set[str] = set()
+        self._scripts: list[Script] = []
+        self._written: set[str] = set()
+        self._started: set[str] = set()
         self._emitted: set[tuple[int, tuple[int, int]]] = set()
 
     def syntax(self, text: str) -> None:
         """What the text of a script says by its syntax alone."""
         self._late = self._late or evaluates(text)
-        self.unseen = self.unseen or runs_by_name(text)
+        self.unseen = self.unseen or runs_values(text)
 
     def finish(self) -> None:
-        """Reads the texts that shells would read, the texts in those, and quoted ones where they may be expanded."""
+        """Reads the texts that shells would read, the texts in those, and quoted ones where they may be expanded.
+
+        Last the texts that are commands if a guess is right: they may add readings, but say nothing about the rest.
+        """
+        self._drain()
+        if self._late and self._quoted:
+            self.unseen = True
+            self._texts = [f'"{text}"' for text in dict.fromkeys(self._quoted)][:_MAX_TEXTS]
+            self._drain()
+        kept = self.unseen or not self._written.isdisjoint(self._started), self.nameless
+        self._texts = self._guesses[:_MAX_TEXTS]
+        self._drain()
+        self.unseen, self.nameless = kept
+
+    def _drain(self) -> None:
         for _ in range(_MAX_TEXTS):
-            if not self._texts and self._late and self._quoted:
-                self.unseen = True
-                self._texts = [f'"{text}"' for text in dict.fromkeys(self._quoted)][:_MAX_TEXTS]
-                self._quoted = []
             if not self._texts:
                 return
             text = self._texts.pop()
@@ -150,6 +172,7 @@ class _Collector:
 
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
+        self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
             self._quoted += quoted_substitutions(command)
             self._command(command, Fed(script, index, trusted=trusted))
@@ -162,6 +185,8 @@ class _Collector:
                 self._text(f'"{redirect.target.text}"', hidden=False)
             elif redirect.body and not redirect.literal and not _ACTIVE.isdisjoint(redirect.body):
                 self._text(as_argument(redirect.body), hidden=False)
+            elif redirect.op in _OUTPUT:
+                self._written.add(redirect.target.text.rpartition("/")[2])
         if not command.words or command.kind == "define":
             return
         name_word = command.words[0]
@@ -190,8 +215,9 @@ class _Collector:
         argv = argv.behind(start) if start else argv
         if fed.trusted and argv.words and not _known_name(argv.origins[0]):
             self.nameless = True
-        if not argv.words or argv.words in self.argvs:
-            self._reads_input(argv, fed)
+        if not argv.words:
+            return
+        if argv.words in self.argvs and not (fed.given and depth <= _MAX_WRAPS):
             return
         self.argvs[argv.words] = argv
         if depth > _MAX_WRAPS:
@@ -200,7 +226,10 @@ class _Collector:
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.appended and "{}" in name:
             self.unseen = True
+        if "/" in argv.words[0]:
+            self._started.add(argv.words[0].rpartition("/")[2])
         self._builtin(name, argv)
+        self._options(argv)
         if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
             self._shell(name, argv, fed, depth)
         elif name in _LAUNCHERS:
@@ -209,6 +238,8 @@ class _Collector:
             self._special(name, argv, fed, depth)
         elif (wrapper := WRAPPERS.get(name)) is not None:
             self._wrapper(name, wrapper, argv, fed, depth)
+        for start in run_in_environment(name, argv.words):
+            self._follow(argv.behind(start), fed, depth + 1)
 
     def _builtin(self, name: str, argv: Argv) -> None:
         """Text in the words of programs that run it: subscripts, callbacks, aliases, awk programs, variables."""
@@ -230,6 +261,25 @@ class _Collector:
         for text in callback_texts((name, *words[1:])):
             self._text(text, hidden=argv.any_hidden)
 
+    def _options(self, argv: Argv) -> None:
+        """Commands in the values of options that the escape table knows: `tar --to-command=x`, `rsync -e x`."""
+        base, program = program_of(argv.words[0])
+        if base == "tee":
+            self._written.update(word.rpartition("/")[2] for word in argv.words[1:])
+        if base == "crontab" and argv.words[1:2] not in (("-l",), ("-r",)):
+            self.unseen = True
+        if program is None or program.interpreter or program.text:
+            return
+        for hit in escapes(argv.words):
+            if hit.first == 0 or _RUNS.isdisjoint(hit.why.split()):
+                continue
+            plain = 0
+            for word in argv.words[hit.first : hit.last + 1]:
+                plain += not word.startswith("-")
+                short = word[2:] if word.startswith("-") and not word.startswith("--") else ""
+                texts = (text.lstrip("!:+") for text in (word, short, *word.split("=")[1:]))
+                self._guesses += (text for text in texts if plain <= 2 and text and not text.startswith("-"))
+
     def _program(self, argv: Argv, *, sed: bool) -> None:
         """What sed scripts and awk programs run; every word of awk may be a part of one."""
         words = argv.words
@@ -242,19 +292,12 @@ class _Collector:
         if argv.any_hidden and any(word.startswith(("-f", "--file", "-E", "--exec")) for word in words):
             self.unseen = True
 
-    def _reads_input(self, argv: Argv, fed: Fed) -> None:
-        """A shell met before may still be fed by something else this time."""
-        name = fold_name(argv.words[0].rpartition("/")[2]) if argv.words else ""
-        if name in STDIN_SHELLS:
-            self._feed(argv, fed)
-        elif name in ("source", ".") and argv.words[1:2] and names_input(argv.words[1]):
-            self._input_text(fed)
-
     def _shell(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         if name in ("source", "."):
             self.unseen = self.unseen or (len(argv.words) > 1 and argv.hidden(1))
             if argv.words[1:2] and names_input(argv.words[1]):
                 self._input_text(fed)
+            self._started.update(word.rpartition("/")[2] for word in argv.words[1:2])
             return
         if name.startswith("ld-"):
             self._follow(argv.behind(1), fed, depth + 1)
@@ -276,6 +319,7 @@ class _Collector:
         if call.script is not None:
             self.unseen = self.unseen or argv.hidden(call.script)
             script = argv.behind(call.script)
+            self._started.add(script.words[0].rpartition("/")[2])
             self._follow(script, fed, depth + 1)
             if "/" not in script.words[0]:
                 self._follow(replace(script, words=(f"./{script.words[0]}", *script.words[1:])), fed, depth + 1)
@@ -310,6 +354,7 @@ class _Collector:
         elif name == "find":
             for start, end in find_commands(words):
                 self._follow(argv.behind(start, end, appended=True), fed, depth + 1)
+                self.unseen = self.unseen or (start >= end and argv.appended)
             if "-delete" in words:
                 self._follow(Argv(("rm",), (plain_word("rm"),)), fed, depth + 1)
         else:
@@ -360,9 +405,11 @@ class _Collector:
         for text in found.strings:
             self._text(text, hidden=argv.any_hidden or "${" in text)
             if name == "env":
-                self._text(text.replace("\\_", " "), hidden=False)
-        if not found.starts and not found.strings and argv.appended:
-            self.unseen = True
+                self._text(f"env {text.replace(_ENV_BLANK, ' ')}", hidden=False)
+        if found.bare and not found.strings:
+            self.unseen = self.unseen or argv.appended
+            if name in STARTS_SHELL and fed.given:
+                self._input_text(fed)
         if wrapper.joined and found.starts:
             self._joined(name, argv, found.starts)
         for start in found.starts:

@@ -26,6 +26,14 @@ class Fed:
         self._index = index
         self.trusted = trusted
 
+    @property
+    def given(self) -> bool:
+        """True when the command line feeds it something."""
+        redirects = self._script.commands[self._index].redirects
+        return any(redirect.op.startswith("<") for redirect in redirects) or any(
+            feed.sink[0] <= self._index < feed.sink[1] for feed in self._script.feeds
+        )
+
     def texts(self, emitted: set[tuple[int, tuple[int, int]]]) -> tuple[list[str], bool]:
         """The texts that can be seen, and whether that is all of it. What was `emitted` before is left out.
 

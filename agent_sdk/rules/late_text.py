@@ -19,11 +19,11 @@ SETTERS = frozenset(["env", "export", "declare", "typeset", "readonly", "local",
 _UNQUOTE = str.maketrans("", "", "'\"\\")
 # Arithmetic, subscripts, indirect names, prompts: where bash expands the value of a variable once more.
 _EVALUATES = re.compile(
-    r"\(\(|\$\[|\$\{!|@P|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[[^]]*\])?:[^-+=?]|\[\[.*\s-(?:eq|ne|lt|le|gt|ge|v|R)\s"
+    r"\(\(|\$\[|\$\{!|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[[^]]*\])?:[^-+=?]|\[\[.*\s-(?:eq|ne|lt|le|gt|ge|v|R)\s"
     r"|\b(?:HISTCMD|RANDOM|SRANDOM|SECONDS|OPTIND|OPTERR|LINENO|PS[0-4]|PROMPT_COMMAND|BASH_(?:ALIASES|CMDS))\b",
     re.DOTALL,
 )
-_RUN_BY_NAME = re.compile(r"\bBASH_(?:ALIASES|CMDS)\b|-o\s+hist(?:ory|expand)\b")
+_RUNS_VALUES = re.compile(r"\bBASH_(?:ALIASES|CMDS)\b|\bBASH_FUNC_|@P\}|-o\s+hist(?:ory|expand)\b")
 _SUBSTITUTION = re.compile(r"\$[({]|`")
 _IN_BODY = re.compile(r'\\?"|\\(?![$`\\\n])')
 _INDEXED = ("${", "$((", "$[")
@@ -47,9 +47,9 @@ def evaluates(text: str) -> bool:
     return bool(_EVALUATES.search(text) or (not text.isalnum() and _EVALUATES.search(text.translate(_UNQUOTE))))
 
 
-def runs_by_name(text: str) -> bool:
-    """True when a script sets the tables in which bash looks up aliases and programs, or repeats earlier lines."""
-    return bool(_RUN_BY_NAME.search(text.translate(_UNQUOTE)))
+def runs_values(text: str) -> bool:
+    """True when a script runs what a variable holds: as a prompt, an alias, a function or a line of the history."""
+    return bool(_RUNS_VALUES.search(text.translate(_UNQUOTE)))
 
 
 def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:

@@ -191,6 +191,7 @@ def _awk_literal_end(program: str, start: int) -> int | None:
 
 def awk_commands(program: str) -> tuple[list[str], bool]:
     """The commands that an awk program runs and that stand in it as they are, and whether these are all."""
+    program = program.replace("\\\n", " ")
     texts = [decode_escapes(call[1] or call[2] or "") for call in _AWK_CALL.finditer(program)]
     if "system" not in program and "|" not in program:
         return texts, "@" not in program or not _AWK_INDIRECT.search(program)

@@ -182,7 +182,29 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     "ssh-agent": Wrapper(why="runs a command with a key agent", values="atEOP", flags="cDdks"),
     "entr": Wrapper(why="runs a command when files change", flags="acdnprsxz"),
+    "sg": Wrapper(why="runs a command as another group", operands=1, joined=True, string=_longs("-c")),
+    "run0": Wrapper(why="runs a command as another user", values="ugD"),
+    "coreutils": Wrapper(why="is many programs in one"),
+    "chronic": Wrapper(why="hides the output of a command", flags="ve"),
+    "ifne": Wrapper(why="runs a command when there is input", flags="n"),
+    "faketime": Wrapper(why="changes the time that a command sees", values="f", operands=1),
+    "cpulimit": Wrapper(why="slows a command down", values="lpePc", flags="zifkmv"),
+    "perf": Wrapper(why="measures a command", values="eoFpCr", flags="agvD", operands=1),
+    "bwrap": Wrapper(why="runs a command in a sandbox"),
+    "nix-shell": Wrapper(why="runs a command in an environment", values="pAI", string=_longs("--run", "--command")),
 }
+
+STARTS_SHELL = frozenset(
+    ["sudo", "doas", "su", "runuser", "chroot", "unshare", "nsenter", "script", "setarch", "linux32", "linux64"]
+) | {"fakeroot", "proot", "parallel", "sg"}
+"""Wrappers that without a command run a shell, or read commands from their input."""
+
+RUNNERS: dict[str, frozenset[str]] = {
+    **{name: frozenset(["run"]) for name in ("uv", "poetry", "pipenv", "conda", "mamba", "hatch", "rye", "pdm")},
+    **{name: frozenset(["exec", "x"]) for name in ("bundle", "direnv", "mise", "asdf", "rbenv", "pyenv")},
+}
+"""Programs with a sub-command that runs any program in an environment of theirs."""
+_RUNNER = Wrapper(why="runs a program in an environment", values="npCg", long_values=frozenset(["--with", "--name"]))
 
 SHELLS = frozenset(
     ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "oksh", "pdksh", "posh"]
@@ -275,12 +297,14 @@ def xargs_replaces(options: Sequence[str]) -> str:
 class Unwrapped:
     """What a wrapper runs: the indexes at which its inner command may begin, the first one being the most likely.
 
-    `strings` are texts that a shell reads. `known` is false when an option was met that the table does not list.
+    `strings` are texts that a shell reads. `known` is false when an option was met that the table does not list, `bare`
+    true when no command follows.
     """
 
     starts: tuple[int, ...]
     strings: tuple[str, ...]
     known: bool
+    bare: bool = False
 
 
 def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
@@ -317,7 +341,16 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
     starts = [start, *(index for index in (position, *doubtful) if index != start)]
     if not known:
         starts.append(start + 1)
-    return Unwrapped(tuple(index for index in dict.fromkeys(starts) if index < len(argv)), tuple(strings), known)
+    found = tuple(index for index in dict.fromkeys(starts) if index < len(argv))
+    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv))
+
+
+def run_in_environment(name: str, argv: Sequence[str]) -> list[int]:
+    """Where the program may begin that `uv run`, `bundle exec` and their like run."""
+    if len(argv) < 2 or argv[1] not in RUNNERS.get(name, ()):
+        return []
+    starts = [1 + start for start in unwrap(_RUNNER, argv[1:]).starts]
+    return [*starts, starts[0] + 1] if name == "direnv" and starts else starts
 
 
 def _value_letter(wrapper: Wrapper, word: str) -> str:

@@ -22,6 +22,7 @@ _NOBODY = 54_321
 _SECONDS = 3
 _STUBS = ("ok", "evil", "a", "b", "x", "f", "e", "zz", "junk", "text", "5", "E", "Ex")
 _REAL = ("sh", "bash", "dash", "env", "xargs", "timeout", "nice", "nohup", "stdbuf", "find", "cat", "tee", "awk", "sed")
+_SYNTAX = ("syntax error near", "syntax error: unexpected end of file", "unexpected EOF while looking")
 _NASTY = ("-v", "evil", "a[$(evil)]", "-exec", ";", "--flag", "s p")
 
 
@@ -45,7 +46,7 @@ class Ran:
     @property
     def syntax_error(self) -> bool:
         """True when bash complained about the text itself."""
-        return "syntax error" in self.errors or "unexpected EOF" in self.errors
+        return any(words in self.errors for words in _SYNTAX)
 
 
 class Scratch:
