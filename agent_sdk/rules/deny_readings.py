@@ -14,6 +14,7 @@ from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
 from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
+    CALLBACKS,
     SETTERS,
     STARTUP_FILES,
     as_argument,
@@ -22,6 +23,7 @@ from agent_sdk.rules.late_text import (
     evaluates_words,
     quoted_substitutions,
     runs_values,
+    without_quotes,
 )
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
@@ -124,8 +126,9 @@ class _Collector:
 
     def syntax(self, text: str) -> None:
         """What the text of a script says by its syntax alone."""
-        self._late = self._late or evaluates(text)
-        self.unseen = self.unseen or runs_values(text)
+        plain = without_quotes(text)
+        self._late = self._late or evaluates(text) or (plain != text and evaluates(plain))
+        self.unseen = self.unseen or runs_values(plain)
 
     def finish(self) -> None:
         """Reads the texts that shells would read, the texts in those, and quoted ones where they may be expanded.
@@ -258,8 +261,9 @@ class _Collector:
             for word in words[1:]:
                 if ASSIGNMENT.match(word):
                     self._assigned(word)
-        for text in callback_texts((name, *words[1:])):
-            self._text(text, hidden=argv.any_hidden)
+        if name in CALLBACKS:
+            for text in callback_texts((name, *words[1:])):
+                self._text(text, hidden=argv.any_hidden)
 
     def _options(self, argv: Argv) -> None:
         """Commands in the values of options that the escape table knows: `tar --to-command=x`, `rsync -e x`."""

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from agent_sdk.rules.argv import expanded
 from agent_sdk.rules.bash_pattern import fold_name
-from agent_sdk.rules.shell_nodes import Feed, Script
+from agent_sdk.rules.shell_nodes import Feed, Redirect, Script
 from agent_sdk.rules.shell_text import decode_escapes
 
 _PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
 _ECHO_OPTIONS = frozenset(["-n", "-e", "-E", "-ne", "-en", "--"])
 _DIRECTIVE = re.compile(r"%(.?)", re.DOTALL)
+_TEXTS = frozenset(["<<", "<<-", "<<<"])
+_ESCAPED = re.compile(r"\\(?:\n|([$`\\]))")
+_EXPANDED = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[A-Za-z_0-9({@*#?!$-]|`)")
 _MAX_ROUNDS = 200
 
 
@@ -43,12 +46,10 @@ class Fed:
         sources = 0
         seen = True
         for redirect in self._script.commands[self._index].redirects:
-            if redirect.op in ("<<", "<<-"):
-                found.append(redirect.body)
-                sources += 1
-            elif redirect.op == "<<<":
-                found.append(redirect.target.text)
-                seen = seen and not redirect.target.dynamic
+            if redirect.op in _TEXTS:
+                text, all_seen = _given(redirect)
+                found.append(text)
+                seen = seen and all_seen
                 sources += 1
             elif redirect.op in ("<", "<>", "<&"):
                 seen = False
@@ -65,15 +66,25 @@ class Fed:
         return found, seen and sources > 0
 
 
+def _given(redirect: Redirect) -> tuple[str, bool]:
+    """The text of a here-document or a here-string, and whether that is all of it: not when bash expands it."""
+    if redirect.op == "<<<":
+        return redirect.target.text, not redirect.target.dynamic
+    if redirect.literal:
+        return redirect.body, True
+    return _ESCAPED.sub(r"\1", redirect.body), not _EXPANDED.search(redirect.body)
+
+
 def _output(script: Script, feed: Feed) -> tuple[list[str], bool]:
     """What the commands before a pipe print, as far as it can be seen."""
     found: list[str] = []
     seen = True
     for command in script.commands[feed.source[0] : feed.source[1]]:
         for redirect in command.redirects:
-            if redirect.op in ("<<", "<<-", "<<<"):
-                found.append(redirect.body or redirect.target.text)
-                seen = seen and not redirect.target.dynamic
+            if redirect.op in _TEXTS:
+                text, all_seen = _given(redirect)
+                found.append(text)
+                seen = seen and all_seen
         if not command.words:
             continue
         name = fold_name(command.words[0].text.rpartition("/")[2])

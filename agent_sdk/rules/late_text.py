@@ -16,14 +16,29 @@ STARTUP_FILES = frozenset(["BASH_ENV", "ENV"])
 SETTERS = frozenset(["env", "export", "declare", "typeset", "readonly", "local", "sudo", "doas"])
 """Programs and builtins that take `NAME=value` words."""
 
+_OPENING = frozenset("([$")
+_QUOTING = frozenset("'\"\\")
 _UNQUOTE = str.maketrans("", "", "'\"\\")
-# Arithmetic, subscripts, indirect names, prompts: where bash expands the value of a variable once more.
+# Arithmetic, subscripts, indirect names: where bash expands the value of a variable once more.
 _EVALUATES = re.compile(
-    r"\(\(|\$\[|\$\{!|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[[^]]*\])?:[^-+=?]|\[\[.*\s-(?:eq|ne|lt|le|gt|ge|v|R)\s"
-    r"|\b(?:HISTCMD|RANDOM|SRANDOM|SECONDS|OPTIND|OPTERR|LINENO|PS[0-4]|PROMPT_COMMAND|BASH_(?:ALIASES|CMDS))\b",
+    r"\(\(|\$\[|\$\{!|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[[^]]*\])?:[^-+=?]|\[\[.*\s-(?:eq|ne|lt|le|gt|ge|v|R)\s",
     re.DOTALL,
 )
-_RUNS_VALUES = re.compile(r"\bBASH_(?:ALIASES|CMDS)\b|\bBASH_FUNC_|@P\}|-o\s+hist(?:ory|expand)\b")
+_EVALUATED = (
+    "HISTCMD",
+    "RANDOM",
+    "SECONDS",
+    "OPTIND",
+    "OPTERR",
+    "LINENO",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+    "PROMPT_",
+)
+_RUNS_VALUES = re.compile(r"\bBASH_(?:ALIASES|CMDS|FUNC_)|@P\}|-o\s+hist(?:ory|expand)\b")
 _SUBSTITUTION = re.compile(r"\$[({]|`")
 _IN_BODY = re.compile(r'\\?"|\\(?![$`\\\n])')
 _INDEXED = ("${", "$((", "$[")
@@ -32,7 +47,7 @@ _ATTRIBUTE = re.compile(r"[-+][A-Za-z]*[in]")
 _TAKES_NAMES = frozenset(
     ["read", "unset", "mapfile", "readarray", "wait", "getopts", *SETTERS - {"env", "sudo", "doas"}]
 )
-_CALLBACKS = {"mapfile": "C", "readarray": "C", "compgen": "CFW", "complete": "CFW", "bind": "x"}
+CALLBACKS = {"mapfile": "C", "readarray": "C", "compgen": "CFW", "complete": "CFW", "bind": "x"}
 _CALLBACK_VALUES = {
     "mapfile": "dnOsuc",
     "readarray": "dnOsuc",
@@ -42,14 +57,19 @@ _CALLBACK_VALUES = {
 }
 
 
+def without_quotes(text: str) -> str:
+    """A script without its quotes and backslashes: what `PS"4"` and `hist\\ory` are for bash."""
+    return text if _QUOTING.isdisjoint(text) else text.translate(_UNQUOTE)
+
+
 def evaluates(text: str) -> bool:
-    """True when a script holds syntax that expands the value of a variable once more."""
-    return bool(_EVALUATES.search(text) or (not text.isalnum() and _EVALUATES.search(text.translate(_UNQUOTE))))
+    """True when a script, its quotes taken out or not, holds syntax that expands the value of a variable once more."""
+    return (not _OPENING.isdisjoint(text) and bool(_EVALUATES.search(text))) or any(name in text for name in _EVALUATED)
 
 
 def runs_values(text: str) -> bool:
-    """True when a script runs what a variable holds: as a prompt, an alias, a function or a line of the history."""
-    return bool(_RUNS_VALUES.search(text.translate(_UNQUOTE)))
+    """True when a script without quotes runs what a variable holds: a prompt, an alias, a function, the history."""
+    return ("BASH_" in text or "-o" in text or "@P" in text) and bool(_RUNS_VALUES.search(text))
 
 
 def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:
@@ -104,7 +124,7 @@ def _literal(word: Word) -> str:
 
 def callback_texts(words: Sequence[str]) -> Iterator[str]:
     """Commands in the options of builtins: `mapfile -C`, `compgen -C`, `compgen -F`; for `-W` text that is expanded."""
-    letters = _CALLBACKS.get(words[0])
+    letters = CALLBACKS.get(words[0])
     if letters is None:
         return
     values = _CALLBACK_VALUES[words[0]] + letters
