@@ -64,7 +64,19 @@ _NAMES_PROGRAM = frozenset(
     ]
 )
 _LAUNCHERS = frozenset(
-    ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs", "sem"]
+    [
+        "tmux",
+        "screen",
+        "xterm",
+        "gnome-terminal",
+        "konsole",
+        "start-stop-daemon",
+        "daemonize",
+        "hash",
+        "jobs",
+        "sem",
+        "bwrap",
+    ]
 )
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
@@ -220,13 +232,14 @@ class _Collector:
             self.nameless = True
         if not argv.words:
             return
-        if argv.words in self.argvs and not (fed.given and depth <= _MAX_WRAPS):
+        name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
+        if argv.words in self.argvs and not self._differs(name, argv, fed):
             return
+        fed.followed.add(argv.words)
         self.argvs[argv.words] = argv
         if depth > _MAX_WRAPS:
             self.unseen = True
             return
-        name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.appended and "{}" in name:
             self.unseen = True
         if "/" in argv.words[0]:
@@ -243,6 +256,11 @@ class _Collector:
             self._wrapper(name, wrapper, argv, fed, depth)
         for start in run_in_environment(name, argv.words):
             self._follow(argv.behind(start), fed, depth + 1)
+
+    def _differs(self, name: str, argv: Argv, fed: Fed) -> bool:
+        """True when a program that was followed before may read something else this time, or nothing that is seen."""
+        reads = name in STDIN_SHELLS or name in WRAPPERS or name in ("source", ".")
+        return reads and argv.words not in fed.followed and (fed.given or not self.unseen)
 
     def _builtin(self, name: str, argv: Argv) -> None:
         """Text in the words of programs that run it: subscripts, callbacks, aliases, awk programs, variables."""

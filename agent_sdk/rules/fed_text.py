@@ -20,14 +20,18 @@ _MAX_ROUNDS = 200
 
 
 class Fed:
-    """What one command reads from its standard input. `trusted`: the script that it stands in was understood."""
+    """What one command reads from its standard input. `trusted`: the script that it stands in was understood.
 
-    __slots__ = ("_index", "_script", "trusted")
+    `followed` are the words of programs that were followed for this command already.
+    """
+
+    __slots__ = ("_index", "_script", "followed", "trusted")
 
     def __init__(self, script: Script, index: int, *, trusted: bool) -> None:
         self._script = script
         self._index = index
         self.trusted = trusted
+        self.followed: set[tuple[str, ...]] = set()
 
     @property
     def given(self) -> bool:

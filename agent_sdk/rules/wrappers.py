@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent_sdk.rules.shell_text import ASSIGNMENT
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrapper:
@@ -189,8 +187,6 @@ WRAPPERS: dict[str, Wrapper] = {
     "ifne": Wrapper(why="runs a command when there is input", flags="n"),
     "faketime": Wrapper(why="changes the time that a command sees", values="f", operands=1),
     "cpulimit": Wrapper(why="slows a command down", values="lpePc", flags="zifkmv"),
-    "perf": Wrapper(why="measures a command", values="eoFpCr", flags="agvD", operands=1),
-    "bwrap": Wrapper(why="runs a command in a sandbox"),
     "nix-shell": Wrapper(why="runs a command in an environment", values="pAI", string=_longs("--run", "--command")),
 }
 
@@ -202,9 +198,10 @@ STARTS_SHELL = frozenset(
 RUNNERS: dict[str, frozenset[str]] = {
     **{name: frozenset(["run"]) for name in ("uv", "poetry", "pipenv", "conda", "mamba", "hatch", "rye", "pdm")},
     **{name: frozenset(["exec", "x"]) for name in ("bundle", "direnv", "mise", "asdf", "rbenv", "pyenv")},
+    "perf": frozenset(["stat", "record", "trace"]),
 }
-"""Programs with a sub-command that runs any program in an environment of theirs."""
-_RUNNER = Wrapper(why="runs a program in an environment", values="npCg", long_values=frozenset(["--with", "--name"]))
+"""Programs with a sub-command that runs any program, in an environment of theirs or under observation."""
+_RUNNER = Wrapper(why="runs a program in an environment", values="npCgoe", long_values=frozenset(["--with", "--name"]))
 
 SHELLS = frozenset(
     ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "oksh", "pdksh", "posh"]
@@ -317,7 +314,7 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
         if word == "--":
             position += 1
             break
-        if wrapper.assignments and ASSIGNMENT.match(word):
+        if wrapper.assignments and "=" in word and not word.startswith("-"):  # env takes any name, even none
             position += 1
             continue
         if len(word) < 2 or word[0] != "-":
@@ -346,7 +343,7 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
 
 
 def run_in_environment(name: str, argv: Sequence[str]) -> list[int]:
-    """Where the program may begin that `uv run`, `bundle exec` and their like run."""
+    """Where the program may begin that `uv run`, `bundle exec` and the like run."""
     if len(argv) < 2 or argv[1] not in RUNNERS.get(name, ()):
         return []
     starts = [1 + start for start in unwrap(_RUNNER, argv[1:]).starts]
