@@ -198,6 +198,7 @@ class _Collector:
         for redirect in command.redirects:
             if redirect.op == ">&" and not redirect.target.text.isalnum():
                 self._text(f'"{redirect.target.text}"', hidden=False)
+                self._text(f": {redirect.target.text}", hidden=False)
             elif redirect.body and not redirect.literal and not _ACTIVE.isdisjoint(redirect.body):
                 self._text(as_argument(redirect.body), hidden=False)
             elif redirect.op in _OUTPUT:
@@ -296,7 +297,7 @@ class _Collector:
             if hit.first == 0 or _RUNS.isdisjoint(hit.why.split()):
                 continue
             plain = 0
-            for word in argv.words[hit.first : hit.last + 1]:
+            for word in argv.words[hit.first : min(hit.last + 1, hit.first + _MAX_LAUNCHED)]:
                 plain += not word.startswith("-")
                 short = word[2:] if word.startswith("-") and not word.startswith("--") else ""
                 texts = (text.lstrip("!:+") for text in (word, short, *word.split("=")[1:]))

@@ -209,7 +209,7 @@ class _Lexer:
         """One word, put where it belongs."""
         start = self._at
         assignment = ASSIGNMENT.match(self._text, start) if not words else None
-        word = self._word(assignment=assignment is not None)
+        word = self._word()
         if assignment is not None:
             if word.shape or self._text[assignment.end() : assignment.end() + 1] == "(":
                 raise NotPlain
@@ -254,7 +254,7 @@ class _Lexer:
         self._heredoc = (len(self._commands), index)
         return Redirect(op, fd, target, "", target.quoted)
 
-    def _word(self, *, assignment: bool = False) -> Word:
+    def _word(self) -> Word:
         """One word, up to an unquoted blank or operator."""
         text, size = self._text, self._size
         run = _PLAIN.match(text, self._at)
@@ -281,7 +281,7 @@ class _Lexer:
                 self._at += 1
         if not builder.touched:
             raise NotPlain
-        word = builder.build(assignment=assignment)
+        word = builder.build()
         if self._peek() in ("<", ">") and word.text.startswith("{") and not word.quoted:
             raise NotPlain
         if self._peek() == "(":
