@@ -203,21 +203,24 @@ def exact_specifier(words: Iterable[Word], assigns: Iterable[Word] = ()) -> str 
 
     Reading it back gives the line of the command again.
     """
-    texts: list[str] = []
-    for word in (*assigns, *words):
-        if word.dynamic or not word.text.isprintable():
-            return None
-        name = ASSIGNMENT.match(word.text) if word in assigns else None
-        head = name[0] if name else ""
-        texts.append(head + _quoted(word.text[len(head) :], bare=bool(head)))
-    return " ".join(texts) or None
+    assigned, named = tuple(assigns), tuple(words)
+    if any(word.dynamic or not word.text.isprintable() for word in (*assigned, *named)):
+        return None
+    before = [_assignment(word.text) for word in assigned]
+    name = [_quoted(word.text, bare=not ASSIGNMENT.match(word.text)) for word in named[:1]]
+    return " ".join([*before, *name, *(_quoted(word.text) for word in named[1:])]) or None
 
 
-def _quoted(text: str, *, bare: bool) -> str:
-    """A word as it is written in a rule: quoted where needed, what a rule takes as special escaped."""
-    if not text:
-        return "" if bare else "''"
+def _assignment(text: str) -> str:
+    """An assignment as it is written in a rule: its name is never quoted."""
+    name = ASSIGNMENT.match(text)
+    head = name[0] if name else ""
+    return head + (_quoted(text[len(head) :]) if text != head else "")
+
+
+def _quoted(text: str, *, bare: bool = True) -> str:
+    """A word as it is written in a rule: what a rule takes as special escaped, in quotes where `bare` will not do."""
     escaped = _SPECIAL_IN_RULE.sub(r"\\\g<0>", text)
-    if _NEEDS_NO_QUOTES.fullmatch(text):
+    if bare and _NEEDS_NO_QUOTES.fullmatch(text):
         return escaped
     return "'" + escaped.replace("'", "'\\''") + "'"

@@ -5,16 +5,34 @@ Behind wrappers, inside the texts of shells, with and without expansions: one re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from agent_sdk.rules.argv import Argv, argv_of
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
+from agent_sdk.rules.escapes import escapes, program_of, text_operands
+from agent_sdk.rules.fed_text import Fed
+from agent_sdk.rules.late_text import (
+    CALLBACKS,
+    SETTERS,
+    STARTUP_FILES,
+    as_argument,
+    callback_texts,
+    evaluates,
+    evaluates_words,
+    quoted_substitutions,
+    runs_values,
+    without_quotes,
+)
+from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Feed, Mark, Script, ShellReading, SimpleCommand, Word, plain_word
-from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED, decode_escapes, expand_braces
+from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
+    RUNNERS,
+    SHELL_LONG_VALUES,
+    STARTS_SHELL,
     STDIN_SHELLS,
     WRAPPERS,
     Wrapper,
@@ -22,15 +40,17 @@ from agent_sdk.rules.wrappers import (
     find_commands,
     git_subcommand,
     glued_text,
+    names_input,
+    run_in_environment,
     shell_call,
     unwrap,
+    xargs_replaces,
 )
 
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
 _MAX_LAUNCHED = 12
-_IFS = frozenset(["$IFS", "${IFS}"])
 _SUBSCRIPTS = frozenset(
     [
         *("test", "[", "[[", "printf", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset"),
@@ -44,50 +64,26 @@ _NAMES_PROGRAM = frozenset(
         *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
     ]
 )
-_AWK_CALL = re.compile(r'(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
 _LAUNCHERS = frozenset(
-    ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs", "sem"]
+    [
+        "tmux",
+        "screen",
+        "xterm",
+        "gnome-terminal",
+        "konsole",
+        "start-stop-daemon",
+        "daemonize",
+        "hash",
+        "jobs",
+        "sem",
+        "bwrap",
+    ]
 )
+_OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
+_ACTIVE = frozenset("$`")
+_ENV_BLANK = "\\_"
+_RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
-_ECHOES = frozenset(["echo", "printf"])
-_PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
-
-_FOLLOWED = frozenset(
-    [*_SUBSCRIPTS, "((", *_AWKS, *STDIN_SHELLS, "source", ".", *_LAUNCHERS, "find", "fd", "fdfind", "git", "trap"]
-).union(WRAPPERS)
-"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Argv:
-    """Words as a program would get them, and the words of the command line that they came from.
-
-    `appended`: more words follow that are only known at run time (`xargs`).
-    """
-
-    words: tuple[str, ...]
-    origins: tuple[Word, ...]
-    appended: bool = False
-
-    def hidden(self, index: int) -> bool:
-        """True when a word is only known at run time."""
-        return any(not _is_ifs(self.origins[index], mark) for mark in self.origins[index].marks)
-
-    def origin(self, index: int) -> Word:
-        """The word of the command line behind a word; words that were cut or expanded stand for themselves."""
-        origin, text = self.origins[index], self.words[index]
-        if origin.brace or any(_is_ifs(origin, mark) for mark in origin.marks):
-            return Word(text)
-        return origin if origin.marks or origin.text == text else Word(text)
-
-    @property
-    def any_hidden(self) -> bool:
-        """True when any word is only known at run time."""
-        return any(self.hidden(index) for index, origin in enumerate(self.origins) if origin.marks)
-
-    def behind(self, start: int, end: int | None = None, *, appended: bool = False) -> Argv:
-        """A part of it, as a command of its own."""
-        return Argv(self.words[start:end], self.origins[start:end], self.appended or appended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +104,7 @@ class DenyReadings:
 def deny_readings(reading: ShellReading) -> DenyReadings:
     """Works out all readings. Never raises; bounded in time by the length of the text."""
     collector = _Collector(reading)
+    collector.syntax(reading.text)
     collector.script(reading.script, trusted=reading.not_understood is None)
     collector.script(reading.loose, trusted=False)
     collector.finish()
@@ -119,21 +116,49 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
 class _Collector:
     """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
 
-    __slots__ = ("_budget", "_emitted", "_marked", "_seen", "_texts", "argvs", "nameless", "unseen")
+    __slots__ = (
+        *("_budget", "_emitted", "_guesses", "_late", "_marked", "_quoted", "_scripts", "_seen", "_started", "_texts"),
+        *("_written", "argvs", "nameless", "unseen"),
+    )
 
     def __init__(self, reading: ShellReading) -> None:
         scripts = (reading.script, reading.loose)
         size = sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
         self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
-        self.unseen = self.nameless = False
+        self.unseen = self.nameless = self._late = False
+        self._quoted: list[str] = []
         self._marked: list[str] = []
         self._texts: list[str] = []
+        self._guesses: list[str] = []
         self._seen: set[str] = set()
+        self._scripts: list[Script] = []
+        self._written: set[str] = set()
+        self._started: set[str] = set()
         self._emitted: set[tuple[int, tuple[int, int]]] = set()
 
+    def syntax(self, text: str) -> None:
+        """What the text of a script says by its syntax alone."""
+        plain = without_quotes(text)
+        self._late = self._late or evaluates(text) or (plain != text and evaluates(plain))
+        self.unseen = self.unseen or runs_values(plain)
+
     def finish(self) -> None:
-        """Reads the texts that shells would read, and the texts in those."""
+        """Reads the texts that shells would read, the texts in those, and quoted ones where they may be expanded.
+
+        Last the texts that are commands if a guess is right: they may add readings, but say nothing about the rest.
+        """
+        self._drain()
+        if self._late and self._quoted:
+            self.unseen = True
+            self._texts = [f'"{text}"' for text in dict.fromkeys(self._quoted)][:_MAX_TEXTS]
+            self._drain()
+        kept = self.unseen or not self._written.isdisjoint(self._started), self.nameless
+        self._texts = self._guesses[:_MAX_TEXTS]
+        self._drain()
+        self.unseen, self.nameless = kept
+
+    def _drain(self) -> None:
         for _ in range(_MAX_TEXTS):
             if not self._texts:
                 return
@@ -142,6 +167,8 @@ class _Collector:
                 continue
             self._seen.add(text)
             inner = read_command(text)
+            self.syntax(text)
+            self.unseen = self.unseen or inner.not_understood is not None
             self.script(inner.script, trusted=inner.not_understood is None)
             self.script(inner.loose, trusted=False)
         self.unseen = True
@@ -161,55 +188,69 @@ class _Collector:
 
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
+        self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
+            self._quoted += quoted_substitutions(command)
             if _is_ordinary(command):
                 self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
             else:
-                self._command(command, _Fed(script, index, trusted=trusted))
+                self._command(command, Fed(script, index, trusted=trusted))
 
-    def _command(self, command: SimpleCommand, fed: _Fed) -> None:
+    def _command(self, command: SimpleCommand, fed: Fed) -> None:
         for word in command.assigns:
-            name, _, value = word.text.partition("=")
-            if name.rstrip("+") in _NAMES_PROGRAM:
-                self._text(value, hidden=False)
+            self._assigned(word.text)
+        for redirect in command.redirects:
+            if redirect.op == ">&" and not redirect.target.text.isalnum():
+                self._text(f'"{redirect.target.text}"', hidden=False)
+                self._text(f": {redirect.target.text}", hidden=False)
+            elif redirect.body and not redirect.literal and not _ACTIVE.isdisjoint(redirect.body):
+                self._text(as_argument(redirect.body), hidden=False)
+            elif redirect.op in _OUTPUT:
+                self._written.add(redirect.target.text.rpartition("/")[2])
         if not command.words or command.kind == "define":
             return
         name_word = command.words[0]
         if not command.static and any(word.marks for word in command.words):
             folded = fold_name(name_word.text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
-        argv = Argv(command.texts, command.words) if command.static else _expanded(command.words)
+        argv = argv_of(command)
         if argv.words:
             self._follow(argv, fed, 0)
         if fed.trusted and not _known_name(name_word):
             self.nameless = True
 
-    def _follow(self, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _assigned(self, assignment: str) -> None:
+        """`NAME=value` for a variable that names a program, or a script that shells read first."""
+        name, _, value = assignment.partition("=")
+        if name.rstrip("+") in _NAMES_PROGRAM:
+            self._text(value, hidden=False)
+        self.unseen = self.unseen or name.rstrip("+") in STARTUP_FILES
+
+    def _follow(self, argv: Argv, fed: Fed, depth: int) -> None:
         """One argv, then what it runs."""
         start = 0
         while start < len(argv.words) and ASSIGNMENT.match(argv.words[start]):
+            self._assigned(argv.words[start])
             start += 1
         argv = argv.behind(start) if start else argv
         if fed.trusted and argv.words and not _known_name(argv.origins[0]):
             self.nameless = True
-        if not argv.words or argv.words in self.argvs:
-            self._reads_input(argv, fed)
+        if not argv.words:
             return
+        name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
+        if argv.words in self.argvs and not self._differs(name, argv, fed):
+            return
+        fed.followed.add(argv.words)
         self.argvs[argv.words] = argv
         if depth > _MAX_WRAPS:
             self.unseen = True
             return
-        name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.appended and "{}" in name:
             self.unseen = True
-        if name not in _FOLLOWED and not name.startswith("ld-"):
-            return
-        if name in _SUBSCRIPTS or name == "((":
-            self._subscripts(argv)
-        elif name in _AWKS:
-            for word in argv.words[1:]:
-                for call in _AWK_CALL.finditer(word):
-                    self._text(decode_escapes(call[1] or call[2] or ""), hidden=False)
+        if "/" in argv.words[0]:
+            self._started.add(argv.words[0].rpartition("/")[2])
+        self._builtin(name, argv)
+        self._options(argv)
         if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
             self._shell(name, argv, fed, depth)
         elif name in _LAUNCHERS:
@@ -218,17 +259,72 @@ class _Collector:
             self._special(name, argv, fed, depth)
         elif (wrapper := WRAPPERS.get(name)) is not None:
             self._wrapper(name, wrapper, argv, fed, depth)
+        for start in run_in_environment(name, argv.words):
+            self._follow(argv.behind(start), fed, depth + 1)
 
-    def _reads_input(self, argv: Argv, fed: _Fed) -> None:
-        """A shell met before may still be fed by something else this time."""
-        if argv.words and fold_name(argv.words[0].rpartition("/")[2]) in STDIN_SHELLS:
-            self._feed(argv, fed)
+    def _differs(self, name: str, argv: Argv, fed: Fed) -> bool:
+        """True when a program that was followed before may read something else this time, or nothing that is seen."""
+        reads = name in STDIN_SHELLS or name in WRAPPERS or name in ("source", ".")
+        return reads and argv.words not in fed.followed and (fed.given or not self.unseen)
 
-    def _shell(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _builtin(self, name: str, argv: Argv) -> None:
+        """Text in the words of programs that run it: subscripts, callbacks, aliases, awk programs, variables."""
+        words = argv.words
+        if name in _SUBSCRIPTS or name == "((":
+            self._subscripts(argv)
+            hidden = [argv.hidden(index) for index in range(len(words))]
+            self._late = self._late or evaluates_words((name, *words[1:]), hidden)
+        elif name in _AWKS or name == "sed":
+            self._program(argv, sed=name == "sed")
+        elif name == "alias" or (name == "fc" and words[1:2] != ("-l",)):
+            self.unseen = self.unseen or name == "fc" or any("=" in word for word in words)
+            for word in words[1:]:
+                self._text(word.partition("=")[2] or word, hidden=False)
+        if name in SETTERS:
+            for word in words[1:]:
+                if ASSIGNMENT.match(word):
+                    self._assigned(word)
+        if name in CALLBACKS:
+            for text in callback_texts((name, *words[1:])):
+                self._text(text, hidden=argv.any_hidden)
+
+    def _options(self, argv: Argv) -> None:
+        """Commands in the values of options that the escape table knows: `tar --to-command=x`, `rsync -e x`."""
+        base, program = program_of(argv.words[0])
+        if base == "tee":
+            self._written.update(word.rpartition("/")[2] for word in argv.words[1:])
+        if base == "crontab" and argv.words[1:2] not in (("-l",), ("-r",)):
+            self.unseen = True
+        if program is None or program.interpreter or program.text:
+            return
+        for hit in escapes(argv.words):
+            if hit.first == 0 or _RUNS.isdisjoint(hit.why.split()):
+                continue
+            plain = 0
+            for word in argv.words[hit.first : min(hit.last + 1, hit.first + _MAX_LAUNCHED)]:
+                plain += not word.startswith("-")
+                short = word[2:] if word.startswith("-") and not word.startswith("--") else ""
+                texts = (text.lstrip("!:+") for text in (word, short, *word.split("=")[1:]))
+                self._guesses += (text for text in texts if plain <= 2 and text and not text.startswith("-"))
+
+    def _program(self, argv: Argv, *, sed: bool) -> None:
+        """What sed scripts and awk programs run; every word of awk may be a part of one."""
+        words = argv.words
+        spans = text_operands(words, sed=True) if sed else [(index, 0) for index in range(1, len(words))]
+        for index, offset in spans:
+            texts, seen = (sed_commands if sed else awk_commands)(words[index][offset:])
+            self.unseen = self.unseen or not seen or (bool(texts) and argv.hidden(index))
+            for text in texts:
+                self._text(text, hidden=False)
+        if argv.any_hidden and any(word.startswith(("-f", "--file", "-E", "--exec")) for word in words):
+            self.unseen = True
+
+    def _shell(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         if name in ("source", "."):
             self.unseen = self.unseen or (len(argv.words) > 1 and argv.hidden(1))
-            if argv.words[1:2] and argv.words[1] in ("/dev/stdin", "/dev/fd/0"):
+            if argv.words[1:2] and names_input(argv.words[1]):
                 self._input_text(fed)
+            self._started.update(word.rpartition("/")[2] for word in argv.words[1:2])
             return
         if name.startswith("ld-"):
             self._follow(argv.behind(1), fed, depth + 1)
@@ -237,8 +333,12 @@ class _Collector:
             self._input_text(fed)
             return
         call = shell_call(argv.words)
+        options = argv.words[1 : call.text or call.script]
+        hidden_file = any(word in SHELL_LONG_VALUES and argv.hidden(at) for at, word in enumerate(options[:-1], 2))
+        self.unseen = self.unseen or call.interactive or hidden_file
         if call.text is not None:
-            self._text(argv.words[call.text], hidden=argv.hidden(call.text))
+            text = argv.words[call.text]
+            self._text(text, hidden=argv.hidden(call.text) or (argv.appended and "{}" in text))
         elif argv.appended and call.script is None:
             self.unseen = True
         if (glued := glued_text(argv.words)) is not None:
@@ -246,16 +346,17 @@ class _Collector:
         if call.script is not None:
             self.unseen = self.unseen or argv.hidden(call.script)
             script = argv.behind(call.script)
+            self._started.add(script.words[0].rpartition("/")[2])
             self._follow(script, fed, depth + 1)
             if "/" not in script.words[0]:
                 self._follow(replace(script, words=(f"./{script.words[0]}", *script.words[1:])), fed, depth + 1)
         self._feed(argv, fed)
 
-    def _feed(self, argv: Argv, fed: _Fed) -> None:
+    def _feed(self, argv: Argv, fed: Fed) -> None:
         if shell_call(argv.words).reads_input:
             self._input_text(fed)
 
-    def _input_text(self, fed: _Fed) -> None:
+    def _input_text(self, fed: Fed) -> None:
         texts, seen = fed.texts(self._emitted)
         self.unseen = self.unseen or not seen
         for text in texts:
@@ -269,7 +370,7 @@ class _Collector:
         elif text.strip():
             self._texts.append(text)
 
-    def _special(self, name: str, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _special(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
         if name == "trap":
             rest = [word for word in words[1:] if word != "--"]
@@ -280,6 +381,7 @@ class _Collector:
         elif name == "find":
             for start, end in find_commands(words):
                 self._follow(argv.behind(start, end, appended=True), fed, depth + 1)
+                self.unseen = self.unseen or (start >= end and argv.appended)
             if "-delete" in words:
                 self._follow(Argv(("rm",), (plain_word("rm"),)), fed, depth + 1)
         else:
@@ -291,7 +393,7 @@ class _Collector:
                     inner = replace(inner, words=(glued, *inner.words[1:]))
                 self._follow(inner, fed, depth + 1)
 
-    def _launcher(self, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _launcher(self, argv: Argv, fed: Fed, depth: int) -> None:
         """Programs with operands of their own before the command: any operand may begin it, or be all of it."""
         for index in range(1, min(len(argv.words), _MAX_LAUNCHED)):
             word = argv.words[index]
@@ -300,7 +402,7 @@ class _Collector:
             if not word.startswith("-"):
                 self._follow(argv.behind(index), fed, depth + 1)
 
-    def _git(self, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _git(self, argv: Argv, fed: Fed, depth: int) -> None:
         """Commands in git's own arguments: aliases, `rebase -x`, `bisect run`, `submodule foreach`."""
         words = argv.words
         at = git_subcommand(words)
@@ -321,22 +423,28 @@ class _Collector:
                 elif word.startswith(("--exec=", "-x")):
                     self._text(word.removeprefix("-x").removeprefix("--exec="), hidden=False)
 
-    def _wrapper(self, name: str, wrapper: Wrapper, argv: Argv, fed: _Fed, depth: int) -> None:
+    def _wrapper(self, name: str, wrapper: Wrapper, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
         if name == "command" and any(word.startswith("-") and set(word) & {"v", "V"} for word in words[1:2]):
             return
         found = unwrap(wrapper, words)
         appended = argv.appended or name in ("xargs", "parallel")
         for text in found.strings:
-            self._text(text, hidden=argv.any_hidden)
-        if not found.starts and not found.strings and argv.appended:
-            self.unseen = True
+            self._text(text, hidden=argv.any_hidden or "${" in text)
+            if name == "env":
+                self._text(f"env {text.replace(_ENV_BLANK, ' ')}", hidden=False)
+        if found.bare and not found.strings:
+            self.unseen = self.unseen or argv.appended
+            if name in STARTS_SHELL and fed.given:
+                self._input_text(fed)
         if wrapper.joined and found.starts:
             self._joined(name, argv, found.starts)
         for start in found.starts:
             while name in ("time", "coproc") and start < len(words) and words[start] in RESERVED:
                 start += 1
             inner = argv.behind(start, appended=appended)
+            if name == "xargs" and (replaced := xargs_replaces(words[:start])):
+                inner = replace(inner, words=tuple(word.replace(replaced, "{}") for word in inner.words))
             self._follow(inner, fed, depth + 1)
             if name == "coproc" and len(inner.words) > 1:
                 self._text(" ".join(inner.words[1:]), hidden=False)
@@ -347,7 +455,9 @@ class _Collector:
             words = list(argv.words[start:])
             end = next((at for at, word in enumerate(words) if word.startswith(":::")), len(words))
             self._text(" ".join(words[:end]), hidden=False)
-            if name == "parallel" and end < len(words):
+            if name == "parallel" and end == len(words):
+                self.unseen = self.unseen or "{" in words[0] or words[0] in STDIN_SHELLS
+            elif name == "parallel":
                 for word in words[end + 1 : end + 1 + _MAX_ARGUMENTS]:
                     self._text(" ".join((*words[:end], word)), hidden=False)
         if name == "eval" and argv.any_hidden:
@@ -360,124 +470,26 @@ class _Collector:
                 self._text(f'"{word}"', hidden=False)
 
 
+_FOLLOWED = frozenset(
+    [*_SUBSCRIPTS, "((", *_AWKS, "sed", "alias", "fc", "tee", "crontab", "source", ".", "find", "fd", "fdfind", "git"]
+).union(["trap"], SETTERS, CALLBACKS, STDIN_SHELLS, _LAUNCHERS, WRAPPERS, RUNNERS)
+"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
+
+
 def _is_ordinary(command: SimpleCommand) -> bool:
     """True for a call of a program that runs no other one, with words that are all certain: it is its only reading."""
-    if command.assigns or not command.words or not command.static or command.kind == "define":
+    if command.assigns or command.redirects or not command.words or not command.static or command.kind == "define":
         return False
     written = command.texts[0]
-    name = fold_name(written.rstrip("/").rpartition("/")[2])
-    return name not in _FOLLOWED and written.isascii() and "=" not in written and not name.startswith("ld-")
-
-
-class _Fed:
-    """What one command reads from its standard input."""
-
-    __slots__ = ("_index", "_script", "trusted")
-
-    def __init__(self, script: Script, index: int, *, trusted: bool) -> None:
-        self._script = script
-        self._index = index
-        self.trusted = trusted
-
-    def texts(self, emitted: set[tuple[int, tuple[int, int]]]) -> tuple[list[str], bool]:
-        """The texts that can be seen, and whether that is all of it. What was `emitted` before is left out."""
-        found: list[str] = []
-        seen = True
-        for redirect in self._script.commands[self._index].redirects:
-            if redirect.op in ("<<", "<<-"):
-                found.append(redirect.body)
-            elif redirect.op == "<<<":
-                found.append(redirect.target.text)
-                seen = seen and not redirect.target.dynamic
-            elif redirect.op in ("<", "<>"):
-                seen = False
-        for feed in self._script.feeds:
-            key = (id(self._script), feed.source)
-            if feed.sink[0] <= self._index < feed.sink[1] and key not in emitted:
-                emitted.add(key)
-                texts, all_seen = _output(self._script, feed)
-                found += texts
-                seen = seen and all_seen
-        return found, seen
-
-
-def _output(script: Script, feed: Feed) -> tuple[list[str], bool]:
-    """What the commands before a pipe print, as far as it can be seen."""
-    found: list[str] = []
-    seen = True
-    for command in script.commands[feed.source[0] : feed.source[1]]:
-        for redirect in command.redirects:
-            if redirect.op in ("<<", "<<-", "<<<"):
-                found.append(redirect.body or redirect.target.text)
-                seen = seen and not redirect.target.dynamic
-        if not command.words:
-            continue
-        name = fold_name(command.words[0].text.rpartition("/")[2])
-        if name in _ECHOES:
-            argv = _expanded(command.words)
-            words = [word for word in argv.words[1:] if word not in ("-n", "-e", "-E", "-ne", "-en", "--")]
-            text = " ".join(words)
-            found += dict.fromkeys((text, decode_escapes(text)))
-            if name == "printf":
-                found += (_printf(words), *words)
-            seen = seen and not argv.any_hidden
-        elif not (name in _PASSES_ON and all(word.text.startswith("-") for word in command.words[1:])):
-            seen = False
-    return found, seen
-
-
-def _printf(words: Sequence[str]) -> str:
-    """What printf makes of a format with plain `%s`."""
-    if not words:
-        return ""
-    text = decode_escapes(words[0])
-    for word in words[1:]:
-        text = text.replace("%s", word, 1)
-    return text
+    name = fold_name(written)
+    if name in _FOLLOWED or name.startswith("ld-") or "/" in name or "=" in name or not written.isascii():
+        return False
+    return program_of(written)[1] is None
 
 
 def _known_name(word: Word) -> bool:
     """True when the name of a program is certain: static, and nothing but ASCII."""
     return word.static and word.text.isascii()
-
-
-def _is_ifs(word: Word, mark: Mark) -> bool:
-    source = word.text[mark.start : mark.end]
-    return source in _IFS or source.startswith(("${IFS:", "${IFS%", "${IFS#", "${IFS/"))
-
-
-def _emptied(word: Word) -> tuple[str, str]:
-    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`."""
-    if not word.marks:
-        return word.text, word.shape
-    text: list[str] = []
-    shape: list[str] = []
-    at = 0
-    for mark in word.marks:
-        blank = "\0" if not mark.quoted and _is_ifs(word, mark) else ""
-        text += (word.text[at : mark.start], blank)
-        shape += (word.shape[at : mark.start], blank)
-        at = mark.end
-    return "".join((*text, word.text[at:])), "".join((*shape, word.shape[at:]))
-
-
-def _expanded(words: Sequence[Word]) -> Argv:
-    """Words as deny takes them: `$IFS` is a blank, other expansions are empty, brace lists are expanded."""
-    if all(not (word.marks or word.brace) for word in words):
-        return Argv(tuple(word.text for word in words), tuple(words))
-    out: list[tuple[str, Word]] = []
-    for word in words:
-        if not word.marks and not word.brace:
-            out.append((word.text, word))
-            continue
-        text, shape = _emptied(word)
-        variants = expand_braces(text, shape) if word.brace else [text]
-        for variant in variants:
-            parts = variant.split("\0")
-            out += [(part, word) for part in parts if part or len(parts) == 1]
-    first = next((index for index, (part, _) in enumerate(out) if part), len(out))
-    kept = out[first:]
-    return Argv(tuple(part for part, _ in kept), tuple(word for _, word in kept))
 
 
 def raw_line(command: str) -> str:

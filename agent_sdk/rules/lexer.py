@@ -47,7 +47,7 @@ def param_kind(source: str) -> MarkKind:
 class _Lexer:
     """One pass over the text. `_at` is the next character to read."""
 
-    __slots__ = ("_at", "_commands", "_heredoc", "_heredocs", "_size", "_text")
+    __slots__ = ("_at", "_commands", "_heredoc", "_heredocs", "_piped", "_size", "_text")
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -56,6 +56,7 @@ class _Lexer:
         self._commands: list[SimpleCommand] = []
         self._heredoc: tuple[int, int] | None = None
         self._heredocs = 0
+        self._piped = False
 
     def script(self) -> list[SimpleCommand]:
         """Commands and separators in turn, with groups on a stack."""
@@ -75,10 +76,10 @@ class _Lexer:
                     raise NotPlain
                 groups.append((char, len(self._commands)))
                 self._at += 1
-                needed = negated = False
+                needed = negated = self._piped = False
                 continue
             elif char == "!" and self._is_word("!"):
-                if negated:
+                if negated or self._piped:
                     raise NotPlain
                 negated = True
                 self._at += 1
@@ -87,6 +88,7 @@ class _Lexer:
                 self._simple_command()
             negated = False
             needed = self._separator()
+            self._piped = needed and self._text[self._at - 2 : self._at] not in ("&&", "||")
         if needed or negated or groups or self._heredoc is not None or not self._commands:
             raise NotPlain
         return self._commands
@@ -207,7 +209,7 @@ class _Lexer:
         """One word, put where it belongs."""
         start = self._at
         assignment = ASSIGNMENT.match(self._text, start) if not words else None
-        word = self._word(assignment=assignment is not None)
+        word = self._word()
         if assignment is not None:
             if word.shape or self._text[assignment.end() : assignment.end() + 1] == "(":
                 raise NotPlain
@@ -252,7 +254,7 @@ class _Lexer:
         self._heredoc = (len(self._commands), index)
         return Redirect(op, fd, target, "", target.quoted)
 
-    def _word(self, *, assignment: bool = False) -> Word:
+    def _word(self) -> Word:
         """One word, up to an unquoted blank or operator."""
         text, size = self._text, self._size
         run = _PLAIN.match(text, self._at)
@@ -279,7 +281,7 @@ class _Lexer:
                 self._at += 1
         if not builder.touched:
             raise NotPlain
-        word = builder.build(assignment=assignment)
+        word = builder.build()
         if self._peek() in ("<", ">") and word.text.startswith("{") and not word.quoted:
             raise NotPlain
         if self._peek() == "(":

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 
+from agent_sdk.rules.shell_text import decode_escapes
+
 _SED_ADDRESS = re.compile(r"[ \t]*(?:[0-9]+(?:~[0-9]+)?|\$|\+[0-9]+|~[0-9]+)")
 _SED_LABEL = re.compile(r"[ \t]*[A-Za-z0-9_]*")
 _SED_FLAGS = frozenset("gpiImM0123456789")
 _SED_ALONE = frozenset("=dDgGhHnNpPxzF{}lqQ")
 _AWK_BAD = re.compile(r"\b(?:system|getline|close|fflush)\b|@")
+_AWK_CALL = re.compile(r'(?:system\s*\(\s*|\|&?\s*)"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
+_AWK_PLAIN_CALL = re.compile(
+    r'system\s*\(\s*""\s*\)|\|&?\s*""\s*(?=[;}\n]|\Z)|(?<![\w"] )(?<![\w"$)])""\s*\|&?\s*getline'
+)
+_AWK_INDIRECT = re.compile(r"\bsystem\b|@[ \t]*[A-Za-z_]")
+_SED_RUNS = re.compile(r"e[ \t]+([^\n]+)")
 _AWK_PRINT = re.compile(r"\bprintf?\b[^;\n{}]*>")
 _AWK_GOES_ON = re.compile(r"(,|&&|\|\||[?:])[ \t]*\n")
 _AWK_KEYWORD = re.compile(r"\b(?:print|printf|return|else|do|in|case)[ \t]*\Z")
@@ -195,3 +203,23 @@ def _awk_literal_end(program: str, start: int) -> int | None:
             return position + 1
         position += 1
     return None
+
+
+def awk_commands(program: str) -> tuple[list[str], bool]:
+    """The commands that an awk program runs and that stand in it as they are, and whether these are all."""
+    program = program.replace("\\\n", " ")
+    texts = [decode_escapes(call[1] or call[2] or "") for call in _AWK_CALL.finditer(program)]
+    if "system" not in program and "|" not in program:
+        return texts, "@" not in program or not _AWK_INDIRECT.search(program)
+    code = _awk_code(program)
+    if code is None:
+        return texts, False
+    rest = _AWK_PLAIN_CALL.sub(" ", code.replace("||", "  "))
+    return texts, "|" not in rest and not _AWK_INDIRECT.search(rest)
+
+
+def sed_commands(script: str) -> tuple[list[str], bool]:
+    """The commands that a sed script may run by `e`, and whether these are all: not when it runs what it reads."""
+    if "e" not in script or sed_is_harmless(script):
+        return [], True
+    return [text[1] for text in _SED_RUNS.finditer(script)], False

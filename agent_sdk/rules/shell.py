@@ -28,7 +28,7 @@ def _cached(command: str) -> ShellReading:
 
 def _read(command: str) -> ShellReading:
     flat = flat_script(command) if grammar_installed() else None
-    return full_reading(command) if flat is None else ShellReading(flat, _NOTHING, plain=True)
+    return full_reading(command) if flat is None else ShellReading(flat, _NOTHING, plain=True, text=command)
 
 
 def full_reading(command: str) -> ShellReading:
@@ -38,7 +38,7 @@ def full_reading(command: str) -> ShellReading:
     if problem is None and joined is None:
         problem = "a continued line together with a comment, a here-document or a substitution"
     if joined is None:
-        return ShellReading(_NOTHING, split_commands(command), plain=False, not_understood=problem)
+        return ShellReading(_NOTHING, split_commands(command), plain=False, not_understood=problem, text=command)
     script, problem = read_tree(joined)
     if problem is None and len(script.commands) > MAX_COMMANDS:
         problem = f"more than {MAX_COMMANDS} commands"
@@ -46,5 +46,5 @@ def full_reading(command: str) -> ShellReading:
     if lexed is not None and lexed != script.commands:
         problem = "two readings of it differ"
     if lexed is not None and problem is None:
-        return ShellReading(script, _NOTHING, plain=True)
-    return ShellReading(script, split_commands(command), plain=False, not_understood=problem)
+        return ShellReading(script, _NOTHING, plain=True, text=command)
+    return ShellReading(script, split_commands(command), plain=False, not_understood=problem, text=command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -12,6 +13,7 @@ MarkKind: TypeAlias = Literal["param", "status", "other"]
 CommandKind: TypeAlias = Literal["command", "group", "define"]
 
 _GLOBS = frozenset("*?[")
+_TILDE = re.compile(r"~|[A-Za-z_][A-Za-z0-9_]*(?:\[.*?\])?\+?=(?:.*:)?~", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +119,15 @@ class ShellReading:
 
     `script` is the reading of the grammar. `not_understood` says why it must not be trusted; then, and whenever the
     line is no plain script, `loose` holds a best-effort split beside it, which only deny and ask rules look at.
-    `plain` is true when the second reading listed the very same commands: the precondition of a scoped allow.
+    `plain` is true when the second reading listed the very same commands: the precondition of a scoped allow. `text` is
+    the command line itself.
     """
 
     script: Script
     loose: Script
     plain: bool
     not_understood: str | None = None
+    text: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -165,13 +169,13 @@ class WordBuilder:
         self._shape.append(shape)
         self._size += len(text)
 
-    def build(self, *, assignment: bool = False) -> Word:
-        """The finished word. In an assignment a tilde behind `=` or `:` is expanded too."""
+    def build(self) -> Word:
+        """The finished word. In what looks like an assignment, operands included, a tilde behind `=` or `:` counts."""
         text = "".join(self._parts)
         shape = "".join(self._shape)
         glob = first_glob(shape)
         brace = "{" in shape and has_brace_list(shape)
-        tilde = shape.startswith("~") or (assignment and ("=~" in shape or ":~" in shape))
+        tilde = "~" in shape and bool(_TILDE.match(shape))
         if not (self._marks or self._quoted or brace or tilde or glob >= 0):
             return plain_word(text)
         kept = shape if brace or glob >= 0 else ""

@@ -373,13 +373,18 @@ class _Splitter:
             self._feeds.append(Feed((at, at + 1), (0, at)))
 
     def _without_keywords(self, words: list[Word]) -> list[Word]:
-        """The words behind `then`, `do`, `{` and the like; nothing of `for` and `case` heads."""
+        """The words behind `then`, `do`, `{` and the like; nothing of `case` heads.
+
+        The head of a `for` stays, as a program of that name: its words are values of a variable.
+        """
         start = 0
         while start < len(words) and not words[start].quoted:
             text = words[start].text
-            if text in ("for", "select", "case"):
-                self._frame.cases += text == "case"
+            if text == "case":
+                self._frame.cases += 1
                 return []
+            if text in ("for", "select"):
+                break
             if text == "function":
                 start += 2
                 continue

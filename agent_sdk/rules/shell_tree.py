@@ -172,7 +172,7 @@ class _Walker:
                     self._doubt("a redirection stands before the command name")
                 redirects.append(self._redirect(child))
             elif kind == "variable_assignment" and not words:
-                assigns.append(self._word(child, assignment=True))
+                assigns.append(self._word(child))
             elif kind == "command_name":
                 words.append(self._word(child.children[0]))
             else:
@@ -210,7 +210,7 @@ class _Walker:
         """Assignments without a command behind them."""
         at = self._put(node, SimpleCommand(()))
         nodes = [node] if node.type == "variable_assignment" else node.named_children
-        self.commands[at] = SimpleCommand((), tuple(self._word(child, assignment=True) for child in nodes))
+        self.commands[at] = SimpleCommand((), tuple(self._word(child) for child in nodes))
 
     def _definition(self, node: Node) -> None:
         name = node.child_by_field_name("name")
@@ -341,7 +341,7 @@ class _Walker:
             else:
                 self.walk(child)
 
-    def _word(self, node: Node, *, assignment: bool = False) -> Word:
+    def _word(self, node: Node) -> Word:
         """The word that a node stands for; what runs inside it is collected too."""
         if node.type in ("word", "number"):
             source = self._source(node)
@@ -349,7 +349,7 @@ class _Walker:
                 return plain_word(source)
         builder = WordBuilder()
         self._pieces(node, builder)
-        return builder.build(assignment=assignment)
+        return builder.build()
 
     def _pieces(self, node: Node, builder: WordBuilder) -> None:
         match node.type:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_sdk.rules.deny_readings import Argv, DenyReadings, deny_readings
+from agent_sdk.rules.argv import Argv
+from agent_sdk.rules.deny_readings import DenyReadings, deny_readings
 from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.file_operands import REMOVERS, FileUse, file_uses
 from agent_sdk.rules.files import FileView

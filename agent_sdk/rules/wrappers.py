@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-from agent_sdk.rules.shell_text import ASSIGNMENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +180,28 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     "ssh-agent": Wrapper(why="runs a command with a key agent", values="atEOP", flags="cDdks"),
     "entr": Wrapper(why="runs a command when files change", flags="acdnprsxz"),
+    "sg": Wrapper(why="runs a command as another group", operands=1, joined=True, string=_longs("-c")),
+    "run0": Wrapper(why="runs a command as another user", values="ugD"),
+    "coreutils": Wrapper(why="is many programs in one"),
+    "chronic": Wrapper(why="hides the output of a command", flags="ve"),
+    "ifne": Wrapper(why="runs a command when there is input", flags="n"),
+    "faketime": Wrapper(why="changes the time that a command sees", values="f", operands=1),
+    "cpulimit": Wrapper(why="slows a command down", values="lpePc", flags="zifkmv"),
+    "nix-shell": Wrapper(why="runs a command in an environment", values="pAI", string=_longs("--run", "--command")),
 }
+
+STARTS_SHELL = frozenset(
+    ["sudo", "doas", "su", "runuser", "chroot", "unshare", "nsenter", "script", "setarch", "linux32", "linux64"]
+) | {"fakeroot", "proot", "parallel", "sg"}
+"""Wrappers that without a command run a shell, or read commands from their input."""
+
+RUNNERS: dict[str, frozenset[str]] = {
+    **{name: frozenset(["run"]) for name in ("uv", "poetry", "pipenv", "conda", "mamba", "hatch", "rye", "pdm")},
+    **{name: frozenset(["exec", "x"]) for name in ("bundle", "direnv", "mise", "asdf", "rbenv", "pyenv")},
+    "perf": frozenset(["stat", "record", "trace"]),
+}
+"""Programs with a sub-command that runs any program, in an environment of theirs or under observation."""
+_RUNNER = Wrapper(why="runs a program in an environment", values="npCgoe", long_values=frozenset(["--with", "--name"]))
 
 SHELLS = frozenset(
     ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "oksh", "pdksh", "posh"]
@@ -192,19 +212,22 @@ INTERPRETERS = frozenset(
 """Programs whose arguments are code, or name it; a version behind the name does not count."""
 STDIN_SHELLS = SHELLS | {"at", "batch"}
 _SHELL_VALUES = "oO"
-_SHELL_LONG_VALUES = frozenset(["--rcfile", "--init-file"])
+_DESCRIPTOR = re.compile(r"/+dev/+(?:stdin|fd/+[0-9]+)|/+proc/+[a-z0-9-]+/+fd/+[0-9]+")
+SHELL_LONG_VALUES = frozenset(["--rcfile", "--init-file"])
 
 
 @dataclass(frozen=True, slots=True)
 class ShellCall:
     """How a shell is started: with a command text (`text` is its index), a script file (`script`), or its input.
 
-    `command` is true with `-c`, even when no text follows.
+    `command` is true with `-c`, even when no text follows, `interactive` with `-i`: then it reads start-up files first,
+    and aliases and history count.
     """
 
     command: bool
     text: int | None
     script: int | None
+    interactive: bool = False
 
     @property
     def reads_input(self) -> bool:
@@ -225,7 +248,7 @@ def glued_text(argv: Sequence[str]) -> str | None:
 
 def shell_call(argv: Sequence[str]) -> ShellCall:
     """How `argv`, which begins with the name of a shell, is to be taken."""
-    position, command, from_input = 1, False, False
+    position, command, from_input, interactive = 1, False, False, False
     while position < len(argv):
         word = argv[position]
         if word == "--" or word == "-":
@@ -233,32 +256,52 @@ def shell_call(argv: Sequence[str]) -> ShellCall:
             break
         if word.startswith("--"):
             command = command or word in ("--command",)
-            position += 2 if word in _SHELL_LONG_VALUES else 1
+            position += 2 if word in SHELL_LONG_VALUES else 1
             continue
-        if len(word) < 2 or word[0] not in "-+":
+        if word[:1] not in ("-", "+"):
             break
+        interactive = interactive or (word[0] == "-" and "i" in word)
         command = command or (word[0] == "-" and "c" in word)
         from_input = from_input or "s" in word
         takes = sum(word.count(letter) for letter in _SHELL_VALUES)
         position += 1 + takes
     operand = position if position < len(argv) else None
     if command:
-        return ShellCall(True, operand, None)
-    if from_input or (operand is not None and argv[operand] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")):
-        return ShellCall(False, None, None)
-    return ShellCall(False, None, operand)
+        return ShellCall(True, operand, None, interactive)
+    if from_input or (operand is not None and names_input(argv[operand])):
+        return ShellCall(False, None, None, interactive)
+    return ShellCall(False, None, operand, interactive)
+
+
+def names_input(path: str) -> bool:
+    """True for a path that is a descriptor of the process which opens it."""
+    return bool(_DESCRIPTOR.fullmatch(path))
+
+
+def xargs_replaces(options: Sequence[str]) -> str:
+    """The text that `xargs -I TEXT` replaces by its input, or an empty one; of the words before the inner command."""
+    for index, word in enumerate(options):
+        if word == "-I":
+            return options[index + 1] if index + 1 < len(options) else ""
+        if word.startswith(("-I", "--replace=")):
+            return word.removeprefix("-I").removeprefix("--replace=")
+        if word.startswith("-i") and len(word) > 2:
+            return word[2:]
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
     """What a wrapper runs: the indexes at which its inner command may begin, the first one being the most likely.
 
-    `strings` are texts that a shell reads. `known` is false when an option was met that the table does not list.
+    `strings` are texts that a shell reads. `known` is false when an option was met that the table does not list, `bare`
+    true when no command follows.
     """
 
     starts: tuple[int, ...]
     strings: tuple[str, ...]
     known: bool
+    bare: bool = False
 
 
 def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
@@ -271,7 +314,7 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
         if word == "--":
             position += 1
             break
-        if wrapper.assignments and ASSIGNMENT.match(word):
+        if wrapper.assignments and "=" in word and not word.startswith("-"):  # env takes any name, even none
             position += 1
             continue
         if len(word) < 2 or word[0] != "-":
@@ -295,7 +338,16 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
     starts = [start, *(index for index in (position, *doubtful) if index != start)]
     if not known:
         starts.append(start + 1)
-    return Unwrapped(tuple(index for index in dict.fromkeys(starts) if index < len(argv)), tuple(strings), known)
+    found = tuple(index for index in dict.fromkeys(starts) if index < len(argv))
+    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv))
+
+
+def run_in_environment(name: str, argv: Sequence[str]) -> list[int]:
+    """Where the program may begin that `uv run`, `bundle exec` and the like run."""
+    if len(argv) < 2 or argv[1] not in RUNNERS.get(name, ()):
+        return []
+    starts = [1 + start for start in unwrap(_RUNNER, argv[1:]).starts]
+    return [*starts, starts[0] + 1] if name == "direnv" and starts else starts
 
 
 def _value_letter(wrapper: Wrapper, word: str) -> str:

@@ -1,0 +1,87 @@
+"""Words as deny takes them: `$IFS` is a blank, other expansions are empty, brace lists are expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_sdk.rules.shell_nodes import Mark, SimpleCommand, Word
+from agent_sdk.rules.shell_text import expand_braces
+
+_IFS = frozenset(["$IFS", "${IFS}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Argv:
+    """Words as a program would get them, and the words of the command line that they came from.
+
+    `appended`: more words follow that are only known at run time (`xargs`).
+    """
+
+    words: tuple[str, ...]
+    origins: tuple[Word, ...]
+    appended: bool = False
+
+    def hidden(self, index: int) -> bool:
+        """True when a word is only known at run time."""
+        return any(not _is_ifs(self.origins[index], mark) for mark in self.origins[index].marks)
+
+    def origin(self, index: int) -> Word:
+        """The word of the command line behind a word; words that were cut or expanded stand for themselves."""
+        origin, text = self.origins[index], self.words[index]
+        if origin.brace or any(_is_ifs(origin, mark) for mark in origin.marks):
+            return Word(text)
+        return origin if origin.marks or origin.text == text else Word(text)
+
+    @property
+    def any_hidden(self) -> bool:
+        """True when any word is only known at run time."""
+        return any(self.hidden(index) for index, origin in enumerate(self.origins) if origin.marks)
+
+    def behind(self, start: int, end: int | None = None, *, appended: bool = False) -> Argv:
+        """A part of it, as a command of its own."""
+        return Argv(self.words[start:end], self.origins[start:end], self.appended or appended)
+
+
+def _is_ifs(word: Word, mark: Mark) -> bool:
+    source = word.text[mark.start : mark.end]
+    return source in _IFS or source.startswith(("${IFS:", "${IFS%", "${IFS#", "${IFS/"))
+
+
+def _emptied(word: Word) -> tuple[str, str]:
+    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`."""
+    if not word.marks:
+        return word.text, word.shape
+    text: list[str] = []
+    shape: list[str] = []
+    at = 0
+    for mark in word.marks:
+        blank = "\0" if not mark.quoted and _is_ifs(word, mark) else ""
+        text += (word.text[at : mark.start], blank)
+        shape += (word.shape[at : mark.start], blank)
+        at = mark.end
+    return "".join((*text, word.text[at:])), "".join((*shape, word.shape[at:]))
+
+
+def argv_of(command: SimpleCommand) -> Argv:
+    """The words of a command as deny takes them."""
+    return Argv(command.texts, command.words) if command.static else expanded(command.words)
+
+
+def expanded(words: Sequence[Word]) -> Argv:
+    """Words as deny takes them: `$IFS` is a blank, other expansions are empty, brace lists are expanded."""
+    if all(not (word.marks or word.brace) for word in words):
+        return Argv(tuple(word.text for word in words), tuple(words))
+    out: list[tuple[str, Word]] = []
+    for word in words:
+        if not word.marks and not word.brace:
+            out.append((word.text, word))
+            continue
+        text, shape = _emptied(word)
+        variants = expand_braces(text, shape) if word.brace else [text]
+        for variant in variants:
+            parts = variant.split("\0")
+            out += [(part, word) for part in parts if part or len(parts) == 1]
+    first = next((index for index, (part, _) in enumerate(out) if part), len(out))
+    kept = out[first:]
+    return Argv(tuple(part for part, _ in kept), tuple(word for _, word in kept))
