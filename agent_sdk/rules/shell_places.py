@@ -53,12 +53,10 @@ class Places:
     def _edits(self, path: Spelled, view: ShellView) -> Rule | None:
         return self.every_edit or self.edit.all_readings(path, view.ground)
 
-    def operands(
-        self, view: ShellView, where: Where, command: SimpleCommand, spelled: int, pattern: BashPattern
-    ) -> bool:
+    def operands(self, view: ShellView, index: int, command: SimpleCommand, spelled: int, pattern: BashPattern) -> bool:
         """True when a wildcard may cover what the command writes, removes or enters.
 
-        `spelled` words of it are written out in the rule.
+        `index` is its place in the line, `spelled` words of it are written out in the rule.
         """
         words, texts = command.words, command.texts
         uses = file_uses(texts)
@@ -70,7 +68,7 @@ class Places:
                 continue
             if spelled > 1 and tuple(texts[:2]) in PRINTS:
                 return False
-            if not self._operand(view, where, words, use, spelled, pattern):
+            if not self._operand(view, view.where(index), words, use, spelled, pattern):
                 return False
         if name in ("cd", "pushd"):
             return len([text for text in texts[1:] if not text.startswith("-")]) == 1 and not any(

@@ -148,22 +148,18 @@ class ShellView:
 
     def where(self, index: int) -> Where:
         """Where the command at `index` of a plain script runs."""
-        return self._places[index]
+        places = self._places
+        if not self.facts.moves:
+            return places[0]
+        while len(places) <= index:
+            move = moved_by(self.reading.script.commands[len(places) - 1])
+            places.append(places[-1] if move is None else self._behind(move, places[-1]))
+        return places[index]
 
     @lazy
     def _places(self) -> list[Where]:
-        """Where each command of a plain script runs."""
-        commands = self.reading.script.commands
-        here = Where((self.ground.cwd,), False)
-        if not self.facts.moves:
-            return [here] * len(commands)
-        places: list[Where] = []
-        for command in commands:
-            places.append(here)
-            move = moved_by(command)
-            if move is not None:
-                here = self._behind(move, here)
-        return places
+        """Where the first commands of a plain script run, as far as that was asked."""
+        return [Where((self.ground.cwd,), False)]
 
     def _behind(self, move: tuple[Word, ...], before: Where) -> Where:
         """Where commands behind a `cd` run: it may have failed, too."""
