@@ -23,7 +23,7 @@ _MAX_WRAPPERS = 8
 _LONGEST_KEY = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every command of every judgement
 class _Candidate:
     """One way to read a command for allow: as it is, without safe assignments, or behind a stripped wrapper."""
 

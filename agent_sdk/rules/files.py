@@ -180,6 +180,7 @@ class Glance:
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
         known = self._links
+        look, is_link = os.lstat, stat.S_ISLNK
         here = ""
         for name in path.split("/"):
             if name == "" or name == ".":
@@ -192,7 +193,7 @@ class Glance:
                     return follow(path, self._link)
                 continue
             try:
-                if stat.S_ISLNK(os.lstat(here).st_mode):
+                if is_link(look(here).st_mode):
                     return follow(path, self._link)
             except (OSError, ValueError):
                 pass  # as in `_link_on_disk`: what may not be looked at counts as no link

@@ -94,6 +94,8 @@ def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:
 def quoted_substitutions(command: SimpleCommand) -> Iterator[str]:
     """The words and bodies of a command that hold a substitution as plain text."""
     for word in (*command.assigns, *command.words):
+        if not ("$" in word.text or "`" in word.text):
+            continue
         if _SUBSTITUTION.search(word.text) and _SUBSTITUTION.search(_literal(word)):
             yield word.text
     for redirect in command.redirects:
