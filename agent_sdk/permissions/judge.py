@@ -171,8 +171,8 @@ STEPS: tuple[Step, ...] = (
     allow_rules,
     reads,
 )
-_IN_ORDER = tuple((step, Considered(step=step.__name__)) for step in STEPS)
-"""Each step, and what the trace says of it when it had no opinion."""
+_SILENT = tuple(Considered(step=step.__name__) for step in STEPS)
+"""What the trace says of each step when it had no opinion."""
 
 
 def judge(case: Case) -> Verdict:
@@ -199,22 +199,22 @@ def judge(case: Case) -> Verdict:
 
 def _ruling(case: Case) -> Ruling:
     """The finding of the first step that decides, and the steps that were asked."""
-    trace: list[Considered] = []
-    for step, silent in _IN_ORDER:
+    trace = _SILENT
+    for place, step in enumerate(STEPS):
         finding = step(case)
         if finding is not None:
-            name = case.heard_by if finding.by == "hook" else finding.rule or case.snapshot.mode
-            trace.append(
-                Considered(step=step.__name__, said=finding.behavior, by=name, where=finding.where, note=finding.reason)
+            by = case.heard_by if finding.by == "hook" else finding.rule or case.snapshot.mode
+            said = Considered(
+                step=step.__name__, said=finding.behavior, by=by, where=finding.where, note=finding.reason
             )
+            trace = (*_SILENT[:place], said)
             break
-        trace.append(silent)
     else:
         finding = _nothing_covers(case)
     if finding.behavior == "ask" and case.snapshot.mode == "dontAsk":
         finding = _no_prompts(finding)
-        trace.append(Considered(step="mode", said="deny", by="dontAsk", note=finding.reason))
-    return finding, tuple(trace)
+        trace = (*trace, Considered(step="mode", said="deny", by="dontAsk", note=finding.reason))
+    return finding, trace
 
 
 def _nothing_covers(case: Case) -> Finding:

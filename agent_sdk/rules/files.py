@@ -148,20 +148,28 @@ def _kind_on_disk(path: str) -> Kind | None:
 
 @dataclass(slots=True)  # not frozen, though never changed: it is made for every judgement
 class Sight:
-    """What one judgement saw of the real disk: where each name leads (`None`: it is no link), and kinds of things."""
+    """What one judgement saw of the real disk: names that are no links, where links lead, and kinds of things."""
 
-    links: tuple[tuple[str, str | None], ...] = ()
+    straight: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
     kinds: tuple[tuple[str, Kind | None], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.links) + len(self.kinds)
+        return len(self.straight) + len(self.links) + len(self.kinds)
 
     def still_so(self) -> bool:
         """True when all of it is as it was. Every name is looked at anew."""
+        look, is_link = os.lstat, stat.S_ISLNK
+        for path in self.straight:
+            try:
+                if is_link(look(path).st_mode):
+                    return False
+            except (OSError, ValueError):
+                pass  # as in `_link_on_disk`: what may not be looked at counts as no link
         for path, target in self.links:
             if _link_on_disk(path) != target:
                 return False
-        return all(_kind_on_disk(path) == kind for path, kind in self.kinds)
+        return all(_kind_on_disk(path) == kind for path, kind in self.kinds) if self.kinds else True
 
 
 class Glance:
@@ -174,12 +182,13 @@ class Glance:
         self.home = files.home
         self.case_sensitive = files.case_sensitive
         self.windows = files.windows
-        self._links: dict[str, str | None] = {}
+        self._straight: set[str] = set()
+        self._links: dict[str, str] = {}
         self._kinds: dict[str, Kind | None] = {}
 
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
-        known = self._links
+        straight = self._straight
         look, is_link = os.lstat, stat.S_ISLNK
         here = ""
         for name in path.split("/"):
@@ -188,24 +197,27 @@ class Glance:
             if name == "..":
                 return follow(path, self._link)
             here = f"{here}/{name}"
-            if here in known:
-                if known[here] is not None:
-                    return follow(path, self._link)
+            if here in straight:
                 continue
+            if here in self._links:
+                return follow(path, self._link)
             try:
                 if is_link(look(here).st_mode):
                     return follow(path, self._link)
             except (OSError, ValueError):
                 pass  # as in `_link_on_disk`: what may not be looked at counts as no link
-            known[here] = None
+            straight.add(here)
         return ()
 
     def _link(self, path: str) -> str | None:
-        try:
-            return self._links[path]
-        except KeyError:
-            found = self._links[path] = _link_on_disk(path)
-            return found
+        if path in self._straight:
+            return None
+        found = self._links.get(path) or _link_on_disk(path)
+        if found is None:
+            self._straight.add(path)
+        else:
+            self._links[path] = found
+        return found
 
     def kind(self, path: str) -> Kind | None:
         """See `FileView.kind`."""
@@ -216,7 +228,7 @@ class Glance:
     @property
     def sight(self) -> Sight:
         """Everything that was looked at so far, and what was there."""
-        return Sight(tuple(self._links.items()), tuple(self._kinds.items()))
+        return Sight(tuple(self._straight), tuple(self._links.items()), tuple(self._kinds.items()))
 
 
 def glance(files: FileView) -> FileView:

@@ -62,6 +62,8 @@ def _kept_parts(path: str) -> Parts:
 
 
 def _parts(path: str) -> Parts:
+    if ".." not in path:
+        return tuple([name for name in path.split("/") if name and name != "."])
     found: list[str] = []
     for name in path.split("/"):
         if name == "..":

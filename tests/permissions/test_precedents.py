@@ -186,7 +186,7 @@ def test_precedents_are_bounded() -> None:
     for number in range(3 * _MAX_KEPT):
         kept.keep(("Bash", facts, (("command", str(number)),)), ruling, Sight())
         assert len(kept._kept) <= _MAX_KEPT
-    kept.keep(("Bash", facts, ()), ruling, Sight(tuple((f"/{number}", None) for number in range(1_000))))
+    kept.keep(("Bash", facts, ()), ruling, Sight(tuple(f"/{number}" for number in range(1_000))))
     assert kept.find(("Bash", facts, ())) is None
 
 

@@ -63,7 +63,9 @@ def test_a_glance_sees_what_the_disk_has(tmp_path: Path, links: dict[str, str], 
     for path in [*paths, *paths]:
         assert once.hops(f"{root}/{path}") == real.hops(f"{root}/{path}")
     assert once.sight.still_so()
-    assert {name for name, _ in once.sight.links} >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
+    seen = once.sight
+    assert {*seen.straight, *(name for name, _ in seen.links)} >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
+    assert {name for name, _ in seen.links} == {f"{root}/{link}" for link in links}
 
 
 def test_a_loop_is_an_error_not_a_hang(tmp_path: Path) -> None:
