@@ -44,10 +44,10 @@ class Precedents:
     def __init__(self) -> None:
         self._kept: dict[Question, tuple[Ruling, Sight]] = {}
 
-    def find(self, question: Question) -> Ruling | None:
-        """The ruling on the same question, if the disk still says what it said then."""
+    def find(self, question: Question) -> tuple[Ruling, Sight] | None:
+        """The ruling on the same question and what was seen for it, if the disk still says what it said then."""
         kept = self._kept.get(question)
-        return kept[0] if kept is not None and kept[1].still_so() else None
+        return kept if kept is not None and kept[1].still_so() else None
 
     def keep(self, question: Question, ruling: Ruling, sight: Sight) -> None:
         """Remember a ruling. Bounded: what is kept is dropped when it has become too much."""
