@@ -156,6 +156,11 @@ class Sight:
     def __len__(self) -> int:
         return len(self.links) + len(self.kinds)
 
+    @property
+    def letters(self) -> int:
+        """The length of all its names together."""
+        return sum(len(path) for path, _ in (*self.links, *self.kinds))
+
     def leads(self, path: str) -> str | None:
         """Where the absolute `path` led when it was looked at, links followed; it may not exist.
 

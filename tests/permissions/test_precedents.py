@@ -193,11 +193,16 @@ def test_precedents_are_bounded() -> None:
 
 
 def test_long_inputs_are_judged_each_time(tmp_path: Path) -> None:
-    """Inputs of unusual length are not kept."""
-    one = policy(tmp_path)
-    for _ in range(2):
-        one.evaluate("Bash", {"command": "cat " + "x" * 5_000})
-    assert len(one.snapshot.precedents._kept) == 0
+    """What is unusually long is not kept: values, names of fields, or all the folders on the way to a file."""
+    one = policy(tmp_path, deny=["mcp__notes__add(text:x)"])
+    for tool, tool_input in (
+        ("Bash", {"command": "cat " + "x" * 5_000}),
+        ("mcp__notes__add", {"x" * 5_000: ""}),
+        ("Read", {"file_path": f"{'x' * 3_000}{'/x' * 30}"}),
+    ):
+        for _ in range(2):
+            one.evaluate(tool, tool_input)
+        assert len(one.snapshot.precedents._kept) == 0
 
 
 @settings(max_examples=80, deadline=None)
