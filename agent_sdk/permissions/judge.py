@@ -14,6 +14,7 @@ from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, O
 from agent_sdk.permissions.finding import Finding, Question, Ruling
 from agent_sdk.permissions.modes import SILENT, mode_says
 from agent_sdk.permissions.snapshot import Snapshot
+from agent_sdk.rules.files import Sight
 from agent_sdk.rules.matching import Found, Reading
 from agent_sdk.values import JsonObject, lazy
 
@@ -177,12 +178,24 @@ _SILENT = tuple(Considered(step=step.__name__) for step in STEPS)
 
 def judge(case: Case) -> Verdict:
     """Decide the case, or find that a person must (`ask`). Never raises, waits for nothing, runs nothing."""
+    return judge_seeing(case)[0]
+
+
+def judge_seeing(case: Case) -> tuple[Verdict, Sight | None]:
+    """`judge`, and what it saw of the real disk for the input that would run; `None` when it is no real disk."""
     question, precedents = case.question, case.snapshot.precedents
-    ruling = None if question is None else precedents.find(question)
-    if ruling is None:
+    kept = None if question is None else precedents.find(question)
+    if kept is None:
         ruling = _ruling(case)
-        if question is not None and (sight := case.reading.sight) is not None:
+        sight = case.reading.sight
+        if question is not None and sight is not None:
             precedents.keep(question, ruling, sight)
+    else:
+        ruling, sight = kept
+    return _verdict(case, ruling), sight
+
+
+def _verdict(case: Case, ruling: Ruling) -> Verdict:
     finding, trace = ruling
     return Verdict(
         behavior=finding.behavior,

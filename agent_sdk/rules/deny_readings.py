@@ -51,6 +51,7 @@ _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
 _MAX_LAUNCHED = 12
+_MAX_MOVES = 50
 _SUBSCRIPTS = frozenset(
     [
         *("test", "[", "[[", "printf", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset"),
@@ -65,20 +66,8 @@ _NAMES_PROGRAM = frozenset(
     ]
 )
 _LAUNCHERS = frozenset(
-    [
-        "tmux",
-        "screen",
-        "xterm",
-        "gnome-terminal",
-        "konsole",
-        "start-stop-daemon",
-        "daemonize",
-        "hash",
-        "jobs",
-        "sem",
-        "bwrap",
-    ]
-)
+    ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs"]
+) | {"sem", "bwrap"}
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
 _ENV_BLANK = "\\_"
@@ -92,13 +81,14 @@ class DenyReadings:
 
     `argvs` are words of programs that it may run; `lines` is what patterns are held against. `unseen` is true when a
     shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a program is only known at run
-    time.
+    time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands in the text.
     """
 
     argvs: tuple[Argv, ...]
     lines: tuple[str, ...]
     unseen: bool
     nameless: bool
+    moves: tuple[Argv, ...] = ()
 
 
 def deny_readings(reading: ShellReading) -> DenyReadings:
@@ -109,7 +99,11 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
     collector.script(reading.loose, trusted=False)
     collector.finish()
     return DenyReadings(
-        tuple(collector.argvs.values()), tuple(dict.fromkeys(collector.lines())), collector.unseen, collector.nameless
+        tuple(collector.argvs.values()),
+        tuple(dict.fromkeys(collector.lines())),
+        collector.unseen,
+        collector.nameless,
+        tuple(collector.moves),
     )
 
 
@@ -118,7 +112,7 @@ class _Collector:
 
     __slots__ = (
         *("_budget", "_emitted", "_guesses", "_late", "_marked", "_quoted", "_scripts", "_seen", "_started", "_texts"),
-        *("_written", "argvs", "nameless", "unseen"),
+        *("_written", "argvs", "moves", "nameless", "unseen"),
     )
 
     def __init__(self, reading: ShellReading) -> None:
@@ -126,6 +120,7 @@ class _Collector:
         size = sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
         self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
+        self.moves: list[Argv] = []
         self.unseen = self.nameless = self._late = False
         self._quoted: list[str] = []
         self._marked: list[str] = []
@@ -192,7 +187,8 @@ class _Collector:
         for index, command in enumerate(script.commands):
             self._quoted += quoted_substitutions(command)
             if _is_ordinary(command):
-                self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+                argv = self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+                self._moved(argv)
             else:
                 self._command(command, Fed(script, index, trusted=trusted))
 
@@ -237,6 +233,7 @@ class _Collector:
             self.nameless = True
         if not argv.words:
             return
+        self._moved(argv)
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.words in self.argvs and not self._differs(name, argv, fed):
             return
@@ -261,6 +258,10 @@ class _Collector:
             self._wrapper(name, wrapper, argv, fed, depth)
         for start in run_in_environment(name, argv.words):
             self._follow(argv.behind(start), fed, depth + 1)
+
+    def _moved(self, argv: Argv) -> None:
+        if argv.words[0] in ("cd", "pushd") and len(self.moves) < _MAX_MOVES:
+            self.moves.append(argv)
 
     def _differs(self, name: str, argv: Argv, fed: Fed) -> bool:
         """True when a program that was followed before may read something else this time, or nothing that is seen."""

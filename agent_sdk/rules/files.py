@@ -157,6 +157,22 @@ class Sight:
     def __len__(self) -> int:
         return len(self.straight) + len(self.links) + len(self.kinds)
 
+    @property
+    def letters(self) -> int:
+        """The length of all its names together."""
+        return sum(len(path) for path, _ in (*self.links, *self.kinds))
+
+    def leads(self, path: str) -> str | None:
+        """Where the absolute `path` led when it was looked at, links followed; it may not exist.
+
+        `None` when it led nowhere, or when not all of the way was looked at.
+        """
+        try:
+            hops = follow(path, dict(self.links).__getitem__)
+        except (KeyError, OSError):
+            return None
+        return hops[-1] if hops else "/" + "/".join(name for name in path.split("/") if name not in ("", "."))
+
     def still_so(self) -> bool:
         """True when all of it is as it was. Every name is looked at anew."""
         look, is_link = os.lstat, stat.S_ISLNK

@@ -33,7 +33,7 @@ def named(input: JsonObject, facts: ToolFacts, *, whole: bool) -> Named | None:
         if whole or name in _FIELDS or name == facts.writes or name == facts.reads:
             if type(value) is not str:
                 return None
-            size += len(value)
+            size += len(name) + len(value)
             found.append((name, value))
     return tuple(found) if size <= _MAX_NAMED else None
 

@@ -31,7 +31,7 @@ class Places:
         text = path_text(target, 0)
         if text is None or target.brace or target.glob >= 0 or is_network(text) or (writes and not target.static):
             return None
-        if writes and where.moved and not text.startswith("/"):
+        if (where.lost or (writes and where.moved)) and not text.startswith("/"):
             return None
         used: list[Rule] = []
         for path in view.spelled(text, where.folders):
@@ -106,6 +106,8 @@ class Places:
             if tail.startswith(".") or "/" in word.text[word.glob :]:
                 return False
             text = (literal.rpartition("/")[0] or ("/" if literal.startswith("/") else ".")) + "/" + tail
+        if where.lost and not text.startswith(("/", "~/")):
+            return False
         named = use.index == spelled and _place_named(pattern, spelled, word.text)
         for path in view.spelled(text, where.folders):
             if path.odd or path.refused:

@@ -26,16 +26,20 @@ _NULL_WORD = plain_word(NULL)
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _HOME = frozenset(["$HOME", "${HOME}"])
 _HERE = frozenset(["$PWD", "${PWD}", "$(pwd)", "`pwd`", "$(pwd -P)"])
-_MAX_FOLDERS = 12
+_MAX_FOLDERS = 16
 _ALL_OF = frozenset(["/*", "/", "/.", "/.*", "/**", "/*/", "/{*,.*}", "/{.*,*}"])
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a command runs: every directory that it may be, and whether a `cd` to elsewhere stands before it."""
+    """Where a command runs: every directory that it may be, and whether a `cd` to elsewhere stands before it.
+
+    `lost`: it may run in others too, because there are too many, or because a `cd` leads who knows where.
+    """
 
     folders: tuple[str, ...]
     moved: bool
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +135,20 @@ class ShellView:
 
     @lazy
     def folders(self) -> tuple[str, ...]:
-        """Every directory that some part of the command may run in, the working directory first."""
-        found = [self.ground.cwd]
-        for argv in self.denials.argvs:
-            if argv.words[0] not in ("cd", "pushd"):
-                continue
+        """The directories that some part of the command may run in, the working directory first.
+
+        With very many, the one that all `cd` together lead to is among them.
+        """
+        found: tuple[str, ...] = (self.ground.cwd,)
+        straight = self.ground.cwd
+        for argv in self.denials.moves:
             for use in file_uses(argv.words):
                 text = path_text(argv.origin(use.index), 0)
                 if text is not None:
-                    found += [_resolved(text, folder, self.files) for folder in found[:_MAX_FOLDERS]]
-        return tuple(dict.fromkeys(found))[:_MAX_FOLDERS]
+                    straight = _resolved(text, straight, self.files)
+                    more = (_resolved(text, folder, self.files) for folder in found)
+                    found = tuple(dict.fromkeys([self.ground.cwd, straight, *found[1:], *more]))[:_MAX_FOLDERS]
+        return found
 
     def is_here(self, folder: str) -> bool:
         """True when `folder` is the working directory."""
@@ -166,10 +174,12 @@ class ShellView:
         target = cd_target(move)
         text = path_text(target, 0) if target is not None else None
         if text is None:
-            return Where(before.folders, True)
+            comes_back = len(move) == 1 and move[0].text == "popd"
+            return Where(before.folders, True, before.lost or not comes_back)
         found = [_resolved(text, folder, self.files) for folder in before.folders]
         moved = before.moved or not all(self.is_here(folder) for folder in found)
-        return Where(tuple(dict.fromkeys([*before.folders, *found]))[:_MAX_FOLDERS], moved)
+        folders = tuple(dict.fromkeys([*before.folders, *found]))
+        return Where(folders[:_MAX_FOLDERS], moved, before.lost or len(folders) > _MAX_FOLDERS)
 
     def spelled(self, text: str, folders: Sequence[str]) -> tuple[Spelled, ...]:
         """A path in every directory that it may be taken from."""
