@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from dataclasses import replace
@@ -205,6 +206,15 @@ def test_long_inputs_are_judged_each_time(tmp_path: Path) -> None:
         assert len(one.snapshot.precedents._kept) == 0
 
 
+def leads_nowhere(path: Path) -> bool:
+    """Whether links go round in a circle there: the system opens nothing then, by whatever name."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     steps=st.lists(DISK, max_size=6),
@@ -223,7 +233,7 @@ def test_what_was_seen_tells_where_a_path_led(
         act(folder, *step)
     place, facts = one.snapshot.place, known_facts("Read")
     call = ToolCall(id="t", tool="Read", said={}, effective={"file_path": path}, cwd=place.cwd)
-    then = os.path.realpath(folder / path)
+    then, nowhere = os.path.realpath(folder / path), leads_nowhere(folder / path)
     seen = [
         judge_seeing(Case(call=call, original=call.effective, facts=facts, snapshot=one.snapshot)) for _ in range(2)
     ]
@@ -231,6 +241,6 @@ def test_what_was_seen_tells_where_a_path_led(
         act(folder, *step)
     for verdict, sight in seen:
         opened = opened_file(READ, call, place.files, sight)
-        assert opened == then or verdict.behavior != "allow"
+        assert nowhere or opened == then or verdict.behavior != "allow"
         assert sight is not None
         assert sight.leads(f"{folder}/{path}") in (then, None)
