@@ -21,6 +21,7 @@ from agent_sdk.rules.files import Sight
 from agent_sdk.rules.matching import known_facts
 from agent_sdk.session import opened_file
 from agent_sdk.tools.read import READ
+from tests.support.disk import lies_in
 
 ALLOW = ["Edit(src/**)", "Bash(cat:*)", "Bash(cd:*)", "Bash(npm test:*)", "Bash(tee:*)", "mcp__notes"]
 DENY = ["Read(./secret/**)", "Edit(//etc/**)", "Bash(rm:*)"]
@@ -104,8 +105,10 @@ def test_precedents_change_no_verdict(tmp_path_factory: pytest.TempPathFactory, 
 
 
 def act(folder: Path, what: str, name: str, target: str) -> None:
-    """One thing that happens to the disk; nothing when it cannot."""
+    """One thing that happens to the disk below the folder; nothing when it cannot, or when a link leads out of it."""
     path = folder / name
+    if not lies_in(path, folder):
+        return
     try:
         if what != "dir" or path.is_symlink():
             remove(path)
