@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from agent_sdk.models.base import Model, StreamBroken
     from agent_sdk.options import AgentOptions, CanUseToolShadowedWarning
+    from agent_sdk.permissions import presets
     from agent_sdk.permissions.policy import PermissionPolicy
     from agent_sdk.rules.files import FileView
     from agent_sdk.sessions.memory import InMemoryStore
@@ -131,6 +132,7 @@ __all__ = [
     "get_session_messages",
     "import_session",
     "list_sessions",
+    "presets",
     "prune_sessions",
     "query",
     "tool",
@@ -201,6 +203,7 @@ _HOMES = {
     "get_session_messages": "agent_sdk.copies",
     "import_session": "agent_sdk.sessions.portable",
     "list_sessions": "agent_sdk.sessions.upkeep",
+    "presets": "agent_sdk.permissions",
     "prune_sessions": "agent_sdk.sessions.upkeep",
     "query": "agent_sdk.client",
     "tool": "agent_sdk.tools.function",
@@ -210,7 +213,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'agent_sdk' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOMES[name]), name)
+    home = _HOMES[name]
+    value: object = import_module(f"{home}.{name}") if name == "presets" else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import anyio
 import anyio.lowlevel
 
+if TYPE_CHECKING:
+    import asyncio
+
 T = TypeVar("T")
+
+_NO_LIMIT: AbstractContextManager[None] = nullcontext()
 
 
 @dataclass(slots=True)
@@ -31,15 +36,16 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
     KeyboardInterrupt.
     """
     came: Came[T] = Came()
-    before = _cancellations()
+    task = _task()
+    before = _cancellations(task)
     cancelled = anyio.get_cancelled_exc_class()
-    scope = anyio.move_on_after(math.inf if seconds is None else seconds)
+    scope = None if seconds is None else anyio.move_on_after(seconds)
     try:
-        with scope:
+        with scope or _NO_LIMIT:
             came.value = await work()
     except cancelled:
         await anyio.lowlevel.checkpoint_if_cancelled()
-        if _cancellations() > before:
+        if _cancellations(task) > before:
             raise
         came.error = RuntimeError("it was cancelled from inside")
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -52,21 +58,22 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
         came.error = group
     except BaseException as error:  # also what means "cancelled" on the other back end
         came.error = error
-    if _cancellations() > before:  # the work kept it to itself, but it was for the run
+    if _cancellations(task) > before:  # the work kept it to itself, but it was for the run
         await anyio.lowlevel.checkpoint_if_cancelled()
         raise cancelled
-    came.late = scope.cancel_called
+    came.late = scope is not None and scope.cancel_called
     return came
 
 
-def _cancellations() -> int:
-    """How often somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing.
-
-    asyncio is looked up, not imported: on trio it need not be there, and its tasks are not ours.
-    """
-    asyncio = sys.modules.get("asyncio")
+def _task() -> asyncio.Task[object] | None:
+    """The task that this is, on asyncio. asyncio is looked up, not imported: on trio it need not be there."""
+    module = sys.modules.get("asyncio")
     try:
-        task = asyncio.current_task() if asyncio is not None else None
+        return None if module is None else module.current_task()
     except RuntimeError:  # no asyncio loop runs here
-        return 0
-    return 0 if task is None else int(task.cancelling())
+        return None
+
+
+def _cancellations(task: asyncio.Task[object] | None) -> int:
+    """How often somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing."""
+    return 0 if task is None else task.cancelling()

@@ -33,15 +33,13 @@ async def store_reply(session: Session, reply: Reply, turn: Turn) -> AssistantMe
         "stop_reason": reply.stop_reason,
         "usage": reply.usage,
     }
-    refused = reply.stop_reason == "refusal"
-    stored = dict(entry("assistant", message=message))
-    stored["uuid"] = turn.message_uuid
-    if refused:
-        stored["refused"] = True
+    more: dict[str, Json] = {}
+    if reply.stop_reason == "refusal":
+        more["refused"] = True
         log.warning("the model refused; its message is kept in the transcript and not sent again")
     else:
         session.history.add_assistant(reply.content)
-    await session.write([stored])
+    await session.write([entry("assistant", turn.message_uuid, message=message, **more)])
     return AssistantMessage(
         content=[content_block(copied_object(block)) for block in reply.content],  # a consumer may change its own copy
         model=reply.model,

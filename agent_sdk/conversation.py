@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cache
-from uuid import uuid4
 
 import anyio
 
@@ -33,7 +32,7 @@ from agent_sdk.sessions.at_once import at_once
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.sessions.store import SessionStore
 from agent_sdk.turn import Turn
-from agent_sdk.values import JsonObject
+from agent_sdk.values import JsonObject, fresh_uuid
 
 log = logging.getLogger("agent_sdk")
 
@@ -69,7 +68,7 @@ class Conversation:
     def __init__(self, options: AgentOptions, store: SessionStore) -> None:
         self.options = options
         resumed = None if options.fork_session else options.resume
-        self.session = Session(options, store, resumed or options.session_id or str(uuid4()))
+        self.session = Session(options, store, resumed or options.session_id or fresh_uuid())
         self.error: ModelError | None = None
         self._started = self._settled = False
         self._running = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from uuid import uuid4
 
 from agent_sdk.calls import ToolResult
 from agent_sdk.errors import SessionNotFoundError
@@ -19,7 +18,7 @@ from agent_sdk.sessions.records import Entry, OpenTurn
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.sessions.store import DeferralStore, SessionKey, SessionStore
 from agent_sdk.sessions.upkeep import list_sessions
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import Json, JsonObject, fresh_uuid
 
 _KEPT = ("user", "assistant", "state", "permission")
 
@@ -44,7 +43,7 @@ async def fork_session(session_id: str, *, store: SessionStore | None = None, ne
     Raises SessionNotFoundError for an unknown session, SessionBusyError while a run holds it.
     """
     source: SessionStore = SQLiteStore() if store is None else store
-    fork = new_id or str(uuid4())
+    fork = new_id or fresh_uuid()
     async with AsyncExitStack() as claims:
         turn = OpenTurn()
         if isinstance(source, DeferralStore):
@@ -52,7 +51,7 @@ async def fork_session(session_id: str, *, store: SessionStore | None = None, ne
             turn = await source.open_turn(session_id)
         entries = await _load(source, session_id)
         closing = _superseding(read_entries(entries), turn)
-        copies = [{**stored, "uuid": str(uuid4())} for stored in entries if stored.get("type") in _KEPT]
+        copies = [{**stored, "uuid": fresh_uuid()} for stored in entries if stored.get("type") in _KEPT]
         await source.append(session_key(fork), [*copies, *closing])
     return fork
 

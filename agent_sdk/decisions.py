@@ -189,6 +189,11 @@ class Considered:
 Trace: TypeAlias = tuple[Considered, ...]
 
 
+def trace_lines(trace: Trace) -> list[str]:
+    """The steps of a trace for people, numbered from 1."""
+    return [f"{number}. {step}" for number, step in enumerate(trace, 1)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What became of a call, and why. The same type for a live run, a dry run and the session log.
@@ -223,7 +228,7 @@ class Verdict:
         lines = [f"{self.call.tool}: {self.behavior} (decided by {self.by}{f': {self.rule}' if self.rule else ''})"]
         if self.reason:
             lines.append(f"  reason: {self.reason}")
-        lines += [f"  {number}. {step}" for number, step in enumerate(self.trace, 1)]
+        lines += [f"  {line}" for line in trace_lines(self.trace)]
         if self.fix:
             lines.append(f"  what would change it: {self.fix}")
         return "\n".join(lines)

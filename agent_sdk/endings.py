@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import uuid4
 
 from agent_sdk.errors import ModelError
 from agent_sdk.messages import DeferredToolUse, ResultMessage
 from agent_sdk.session import Session
-from agent_sdk.values import copied_object
+from agent_sdk.values import copied_object, fresh_uuid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,5 +119,5 @@ def result_message(session: Session, ended: Ended) -> ResultMessage:
         deferred_tool_uses=ended.deferred,
         errors=tuple(ended.errors),
         api_error_status=ended.status,
-        uuid=str(uuid4()),
+        uuid=fresh_uuid(),
     )

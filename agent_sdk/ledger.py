@@ -9,7 +9,6 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from uuid import uuid4
 
 import anyio
 
@@ -19,7 +18,7 @@ from agent_sdk.sessions.lease import HEARTBEAT, LEASE, Held
 from agent_sdk.sessions.memory import InMemoryStore
 from agent_sdk.sessions.records import Begun, Claim, Entry, OpenTurn, PendingApproval, Run, SettledCall
 from agent_sdk.sessions.store import DeferralStore, Journal, SessionKey, SessionStore
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import Json, JsonObject, fresh_uuid
 
 PROJECT_KEY = "agent_sdk"
 _OPEN: AbstractContextManager[None] = nullcontext()
@@ -32,9 +31,9 @@ def session_key(session_id: str) -> SessionKey:
     return {"project_key": PROJECT_KEY, "session_id": session_id}
 
 
-def entry(kind: str, **fields: Json) -> Entry:
-    """A transcript entry with a fresh uuid and the time."""
-    return {"type": kind, "uuid": str(uuid4()), "timestamp": datetime.now(UTC).isoformat(), **fields}
+def entry(kind: str, uuid: str = "", /, **fields: Json) -> Entry:
+    """A transcript entry with its uuid, a fresh one by default, and the time."""
+    return {"type": kind, "uuid": uuid or fresh_uuid(), "timestamp": datetime.now(UTC).isoformat(), **fields}
 
 
 class Ledger:
@@ -52,6 +51,7 @@ class Ledger:
         self.fence = 0
         self._instant = isinstance(store, InMemoryStore)
         self._held: Held | None = None
+        self._last: tuple[CallKey, ToolResult] | None = None  # the call whose result is stored by closing its turn
 
     def _whole(self) -> AbstractContextManager[object]:
         """A block that is finished once it is begun. A store in memory does not wait for anything inside it."""
@@ -82,7 +82,7 @@ class Ledger:
         while True:
             try:
                 with self._whole():
-                    return await deferral.claim(self.session_id, here + uuid4().hex[:8], LEASE)
+                    return await deferral.claim(self.session_id, here + fresh_uuid()[:8], LEASE)
             except SessionBusyError as busy:
                 pause = next(pauses, None)
                 if pause is None or not (busy.owner or "").startswith(here):
@@ -93,10 +93,13 @@ class Ledger:
         """Give the claim back."""
         if self.deferral is None or self._held is None:
             return
-        held, self._held = self._held, None
-        HEARTBEAT.drop(held)
-        with self._whole():
-            await self.deferral.release(held.claim)
+        try:
+            await self.settle()
+        finally:
+            held, self._held = self._held, None
+            HEARTBEAT.drop(held)
+            with self._whole():
+                await self.deferral.release(held.claim)
 
     def check(self) -> Held:
         """The claim in use. Raises SessionBusyError when it was lost."""
@@ -121,22 +124,31 @@ class Ledger:
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Add entries; `closes` is the assistant message whose turn they close."""
-        with self._whole():
-            if self.deferral is None:
-                await self.store.append(self.key, entries)
-            else:
-                await self.deferral.write(self.check().claim, self.key, entries, closes=closes)
+        if closes is None:
+            await self.settle()
+        try:
+            with self._whole():
+                if self.deferral is None:
+                    await self.store.append(self.key, entries)
+                else:
+                    await self.deferral.write(self.check().claim, self.key, entries, closes=closes)
+        except Exception:
+            await self.settle()  # a run that has lost its claim may still end what it began
+            raise
+        self._last = None
 
     async def park(
         self, entries: Sequence[Entry], settled: Sequence[SettledCall], pending: Sequence[PendingApproval]
     ) -> None:
         """Store the verdicts and parked calls of a turn in one transaction."""
         assert self.deferral is not None, "callers ask can_park first"
+        await self.settle()
         with self._whole():
             await self.deferral.park(self.check().claim, self.key, entries, settled, pending)
 
     async def begin(self, key: CallKey, effective: JsonObject, settled: Sequence[SettledCall] = ()) -> Begun:
         """Mark a call as started, durably, before it runs."""
+        await self.settle()
         begun: Begun = Run()
         if self.journal is not None and self.deferral is not None:
             with self._whole():
@@ -149,9 +161,22 @@ class Ledger:
         with self._whole():
             await self.journal.restart_call(self.check().claim, key)
 
-    async def end(self, key: CallKey, result: ToolResult) -> None:
-        """Store the result of a call. Accepted even when the claim was lost meanwhile."""
+    async def end(self, key: CallKey, result: ToolResult, *, closing: bool = False) -> None:
+        """Store the result of a call. Accepted even when the claim was lost meanwhile.
+
+        `closing`: the turn is closed at once, and the message that closes it holds the result. Then that one commit
+        does for both, and this one is made only if something else is written first, or the closing fails.
+        """
         if self.journal is None or self._held is None:
             return
+        self._last = key, result
+        if not closing:
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Store what `end` left for the closing of the turn: whoever waits in between calls this before."""
+        if self._last is None or self.journal is None or self._held is None:
+            return
+        (key, result), self._last = self._last, None
         with self._whole():
             await self.journal.end_call(self._held.claim, key, result)

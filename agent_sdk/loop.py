@@ -140,7 +140,8 @@ async def _take_turn(session: Session, progress: Progress, turn: Turn) -> Messag
         progress.ended = endings.tool_deferred(turn.deferred_uses())
         return None
     progress.ended = _end_of_turn(turn)
-    if progress.ended is None:
+    if progress.ended is None and session.arrivals:
+        await session.ledger.settle()
         await admit_arrivals(session)
     return await close_turn(session, turn, messages.INTERRUPTED_BEFORE, goes_on=progress.ended is None)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from agent_sdk.calls import ToolResult
 from agent_sdk.decisions import Allow, Defer, Verdict
 from agent_sdk.permissions.pipeline import Docket
-from agent_sdk.sessions.codec import considered_to_json
+from agent_sdk.sessions.codec import trace_to_json
 from agent_sdk.sessions.records import PendingApproval, SettledCall
 from agent_sdk.values import JsonObject
 
@@ -42,7 +42,7 @@ def pending_approval(docket: Docket, now: datetime, before: PendingApproval | No
         created_at=before.created_at if before is not None and same else now,
         expires_at=before.expires_at if before is not None else (now + lifetime if lifetime is not None else None),
         state=state,
-        trace=[considered_to_json(step) for step in verdict.trace],
+        trace=trace_to_json(verdict.trace),
         input_schema=tool.input_schema,
         unknown=docket.unknown,
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import replace
 from time import monotonic
-from uuid import uuid4
+from types import AsyncGeneratorType
 
 import anyio
 
@@ -19,7 +18,7 @@ from agent_sdk.models.base import StreamBroken
 from agent_sdk.models.reply import Reply, ReplyBuilder
 from agent_sdk.request import build_request
 from agent_sdk.session import Session
-from agent_sdk.values import Json, JsonObject, copied_object
+from agent_sdk.values import Json, JsonObject, copied_object, fresh_uuid
 
 log = logging.getLogger("agent_sdk.model")
 
@@ -36,13 +35,14 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
     broken = unusable = 0
     while True:
         builder = ReplyBuilder()
+        stream = session.settings.model.stream(request)
         started = monotonic()
         try:
-            async with aclosing(_events(session, request)) as events:
-                async for event in events:
-                    builder.feed(event)
-                    if session.options.include_partial_messages:
-                        yield StreamEvent(uuid=str(uuid4()), session_id=session.id, event=copied_object(event))
+            try:
+                while (event := await _hear(session, stream, builder)) is not None:
+                    yield StreamEvent(uuid=fresh_uuid(), session_id=session.id, event=copied_object(event))
+            finally:
+                await _close(stream)
             if session.interrupt.requested:
                 return
             reply = builder.finish()
@@ -71,21 +71,25 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
         yield _retry_news(unusable, _UNUSABLE_MESSAGES, 0.0, reason, None)
 
 
-async def _events(session: Session, request: JsonObject) -> AsyncGenerator[JsonObject, None]:
-    """The raw events. Each step can be interrupted; the stream is closed whatever happens."""
-    stream = session.settings.model.stream(request)
-    try:
-        while True:
-            event: JsonObject | None = None
-            with session.interrupt.guard():
-                event = await anext(stream, None)
-            if event is None or session.interrupt.requested:
-                return
-            yield event
-    finally:
-        if isinstance(stream, AsyncGenerator):
-            with anyio.CancelScope(shield=True):
-                await stream.aclose()
+async def _hear(session: Session, stream: AsyncIterator[JsonObject], builder: ReplyBuilder) -> JsonObject | None:
+    """Feed the builder, up to the next event that somebody wants to see. `None` at the end and after an interrupt."""
+    with session.interrupt.guard():
+        async for event in stream:
+            if session.interrupt.requested:
+                return None
+            builder.feed(event)
+            if session.options.include_partial_messages:
+                return event
+    return None
+
+
+async def _close(stream: AsyncIterator[JsonObject]) -> None:
+    """Close a stream that was left before its end."""
+    if isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None:
+        return
+    if isinstance(stream, AsyncGenerator):
+        with anyio.CancelScope(shield=True):
+            await stream.aclose()
 
 
 async def _pause(session: Session, seconds: float) -> None:
@@ -128,7 +132,7 @@ def _with_fresh_ids(session: Session, reply: Reply) -> Reply:
     content: list[JsonObject] = []
     for block in reply.content:
         if block.get("type") == "tool_use" and block.get("id") in used:
-            fresh = f"toolu_{uuid4().hex}"
+            fresh = f"toolu_{fresh_uuid()}"
             log.warning("the tool_use id %s was used before; it is replaced by %s", block.get("id"), fresh)
             content.append({**block, "id": fresh})
         else:

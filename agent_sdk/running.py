@@ -35,10 +35,10 @@ class After:
     stop: str | None = None
 
 
-async def call_tool(session: Session, tool: Tool, call: ToolCall, state: str | None) -> Ran:
+async def call_tool(session: Session, tool: Tool, call: ToolCall, state: str | None, target: str | None) -> Ran:
     """Call the tool with a copy of the input that was judged. Whatever it raises becomes an error result.
 
-    `state` is the state of the file that the approval is bound to, for the tool to check once more.
+    `target` is the file that was judged, `state` the state of it that the approval is bound to, for the tool to check.
     """
     place = session.policy.snapshot.place
     context = ToolContext(
@@ -50,6 +50,7 @@ async def call_tool(session: Session, tool: Tool, call: ToolCall, state: str | N
         working_directories=(place.cwd, *place.additional),
         env=session.options.env,
         expected_state=state,
+        target=target,
         left_out=session.policy.snapshot.rules.left_out(place),
     )
     await session.policy.before_tool()

@@ -31,7 +31,7 @@ from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.files import OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
 from agent_sdk.rules.spelling import absolute
-from agent_sdk.sessions.codec import considered_to_json
+from agent_sdk.sessions.codec import considered_to_json, trace_to_json
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
 from agent_sdk.settings.files import SettingsPlaces, refuse_hooks, silent_hooks
@@ -79,7 +79,7 @@ class Settings:
     thinking: JsonObject | None
     tools: Sequence[JsonObject]
 
-    def as_json(self, mode: PermissionMode, cwd: str) -> dict[str, Json]:
+    def as_json(self, mode: PermissionMode, cwd: str, directory: str) -> dict[str, Json]:
         """The `state` entry's fields."""
         return {
             "model": self.model.name,
@@ -88,6 +88,7 @@ class Settings:
             "tools": list(self.tools),
             "mode": mode,
             "cwd": cwd,
+            "directory": directory,
         }
 
 
@@ -113,7 +114,7 @@ class Session:
     def __init__(self, options: AgentOptions, store: SessionStore, session_id: str) -> None:
         self.options = options
         self.id = session_id
-        self.cwd = options.directory
+        self.directory = self.cwd = options.directory
         self.tools = options.registry
         self.ledger = Ledger(store, session_id)
         self.history = History()
@@ -233,7 +234,7 @@ class Session:
 
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
-        state = {**self.settings.as_json(self.mode, self.cwd), "directory": self.options.directory}
+        state = self.settings.as_json(self.mode, self.cwd, self.directory)
         if state != self.stored_state:
             self.stored_state = state
             entries = [entry("state", **state), *entries]
@@ -251,7 +252,7 @@ def permission_entry(verdict: Verdict) -> Entry:
         by=verdict.by,
         reason=verdict.reason,
         rule=verdict.rule,
-        trace=[considered_to_json(step) for step in verdict.trace],
+        trace=trace_to_json(verdict.trace),
     )
 
 
@@ -263,7 +264,22 @@ async def target_state(tool: Tool, call: ToolCall) -> str | None:
 
 def target_of(tool: Tool, call: ToolCall) -> str | None:
     """The file that a call would write, as an absolute path; `None` for tools that write none."""
-    path = call.effective.get(tool.writes) if tool.writes is not None else None
+    return _named_file(call, tool.writes)
+
+
+def opens_files(tool: Tool) -> bool:
+    """Whether the tool's input names a file that it opens."""
+    return tool.writes is not None or tool.reads is not None
+
+
+def opened_file(tool: Tool, call: ToolCall) -> str | None:
+    """The file that a call would read or write, links followed; `None` when it names none."""
+    path = _named_file(call, tool.writes or tool.reads)
+    return None if path is None else os.path.realpath(path)
+
+
+def _named_file(call: ToolCall, name: str | None) -> str | None:
+    path = call.effective.get(name) if name is not None else None
     if not isinstance(path, str) or not path or "\0" in path:
         return None
     return absolute(path, call.cwd, OsFiles())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from uuid import uuid4
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -20,10 +19,10 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import with_note
 from agent_sdk.running import call_tool, hear_after
-from agent_sdk.session import Session, target_state
+from agent_sdk.session import Session, opened_file, opens_files, target_state
 from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
 from agent_sdk.tools.base import Tool
-from agent_sdk.values import JsonObject, copied_object
+from agent_sdk.values import JsonObject, copied_object, fresh_uuid
 
 log = logging.getLogger("agent_sdk.tools")
 
@@ -72,7 +71,7 @@ class Turn:
     def of(cls, session: Session, reply: Reply) -> Turn:
         """The turn that a reply opens; `blocks` is empty when it holds no calls."""
         calls = [block for block in reply.content if block.get("type") == "tool_use"]
-        return cls(session, str(uuid4()), calls, text=text_of(reply.content), stop_reason=reply.stop_reason)
+        return cls(session, fresh_uuid(), calls, text=text_of(reply.content), stop_reason=reply.stop_reason)
 
     @property
     def ids(self) -> list[str]:
@@ -322,23 +321,31 @@ class Turn:
         """Judge once more, just before the run. False when the call has got another end: denied or parked."""
         verdict = docket.verdict
         assert verdict is not None, "only approved calls come here"
-        if self._disk_touched or verdict.by_person or docket.version != self.session.policy.snapshot.version:
-            verdict = self.session.pipeline.look_again(docket)
+        version = self.session.policy.snapshot.version
+        if self._disk_touched or verdict.by_person or opens_files(docket.tool) or docket.version != version:
+            verdict = self._judged_now(docket)
             if verdict.behavior == "ask":
                 await self.session.pipeline.ask_again(docket, verdict)
                 self.note_asked(docket)
-            else:
-                docket.verdict = verdict
+                verdict = self._judged_now(docket) if _approved(docket) else docket.verdict
+            docket.verdict = verdict
         if _approved(docket) and docket.call.id in self._bound and not await self._file_as_shown(docket):
             log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
             await self.session.pipeline.ask_about_change(docket)
             self.note_asked(docket)
-            if _approved(docket) and docket.verdict is not None and docket.verdict.state is not None:
-                self._bound[docket.call.id] = docket.verdict.state
+            if _approved(docket):
+                docket.verdict = verdict = self._judged_now(docket)
+                self._bound[docket.call.id] = verdict.state or self._bound[docket.call.id]
         if _approved(docket):
             return True
         self.take_verdicts()
         return False
+
+    def _judged_now(self, docket: Docket) -> Verdict:
+        """The verdict at this moment, and the file that it is about."""
+        verdict = self.session.pipeline.look_again(docket)
+        docket.target = opened_file(docket.tool, verdict.call)
+        return verdict
 
     def note_asked(self, docket: Docket) -> None:
         """A call was asked about once more: that may stop the turn as well."""
@@ -367,7 +374,7 @@ class Turn:
                 return
         self.started.add(call.id)
         self.session.tell_tool("tool_started", call)
-        ran = await call_tool(self.session, docket.tool, call, self._bound.get(call.id))
+        ran = await call_tool(self.session, docket.tool, call, self._bound.get(call.id), docket.target)
         self.session.tell_tool("tool_finished", call)
         if ran.new_cwd is not None:
             self._new_cwd[call.index] = ran.new_cwd
@@ -375,7 +382,7 @@ class Turn:
             self._disk_touched = True
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
         result = with_note(ran.result, note)
-        await ledger.end(call.key, result)
+        await ledger.end(call.key, result, closing=self._closes_next())
         self.results[call.id] = result
         await self._follow(docket, others)
         after = await hear_after(self.session, call, result)
@@ -383,6 +390,13 @@ class Turn:
         self.results[call.id] = after.result
         if after.result is not result:
             self.reworded.add(call.id)
+
+    def _closes_next(self) -> bool:
+        """Whether nothing waits any more before the turn is closed: this is the last result, and nobody hears it."""
+        is_last = len(self.results) == len(self.blocks) - 1
+        matchers = self.session.options.matchers
+        heard = matchers.get("PostToolUse") or matchers.get("PostToolUseFailure")
+        return is_last and not heard and not self.session.arrivals
 
     async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
         """Waiting approvals whose file was changed from outside before this tool begins: they stay stale."""

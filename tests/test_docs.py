@@ -1,11 +1,13 @@
 """The documentation is true: its examples run, print what it says, and its commands work.
 
 A block of `python` is run in an empty folder; a block of `text output` below it is what it prints. `python no-run`
-marks a block that cannot run; there are few of these.
+marks a block that cannot run; there are few of these. A table with the columns rules, call and verdict is run through
+PermissionPolicy, row by row, on the disk that a block of `json disk` on its page describes.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -13,12 +15,21 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from agent_sdk import PermissionPolicy
+from agent_sdk.cli.main import main
+from agent_sdk.testing import PolicyCase, TableFiles, assert_policy
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"(?<!\\)\|")
+CODE = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
+MAIN_FIELDS = {"Bash": "command", "WebFetch": "url", "Agent": "subagent_type", "NotebookEdit": "notebook_path",
+               "Grep": "path"}  # fmt: skip
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 NOT_RUN_AT_MOST = 3
 
@@ -66,6 +77,81 @@ def test_an_example_runs_and_prints_what_the_page_says(example: Example, tmp_pat
     assert (done.returncode, done.stderr) == (0, "")
     if example.output is not None:
         assert done.stdout.replace(str(folder), "/project") == example.output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of a table of rules. `rules` are written as `allow Bash(ls)`; `call` as `Bash: ls`, or with JSON."""
+
+    page: Path
+    line: int
+    rules: tuple[str, ...]
+    call: str
+    verdict: str
+    mode: str
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+    @property
+    def case(self) -> PolicyCase:
+        """The call, and what is expected of it."""
+        tool, _, text = self.call.partition(": ")
+        tool_input: dict[str, Any] = {MAIN_FIELDS.get(tool, "file_path"): text.replace("↵", "\n")} if text else {}
+        if text.startswith('{"'):
+            tool_input = json.loads(text)
+        assert self.verdict in ("allow", "ask", "deny")
+        return PolicyCase(tool, tool_input, self.verdict, where=str(self))  # type: ignore[arg-type]
+
+    def policy(self) -> PermissionPolicy:
+        """These rules and no others, on the disk of the page."""
+        disks = [json.loads(text) for info, text, _ in blocks(self.page) if info == "json disk"]
+        cwd, disk = disks[0].pop("cwd"), disks[0]
+        rules = {kind: [rule[len(kind) + 1 :] for rule in self.rules if rule.startswith(f"{kind} ")]
+                 for kind in ("allow", "ask", "deny")}  # fmt: skip
+        assert sum(map(len, rules.values())) == len(self.rules)
+        mode: Any = self.mode or None
+        return PermissionPolicy.load(cwd=cwd, setting_sources=(), files=TableFiles(**disk), mode=mode, **rules)
+
+
+def rows(page: Path) -> Iterator[Row]:
+    """The rows of all tables of rules on a page."""
+    columns: list[str] = []
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        cells = [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] if line.startswith("|") else []
+        if not cells:
+            columns = []
+        elif not columns:
+            columns = cells
+        elif {"rules", "call", "verdict"} <= set(columns) and not set(line) <= set("|-: "):
+            row = dict(zip(columns, cells, strict=True))
+            [(_, call)] = CODE.findall(row["call"])
+            rules = tuple(text for _, text in CODE.findall(row["rules"]))
+            yield Row(page=page, line=number, rules=rules, call=call, verdict=row["verdict"], mode=row.get("mode", ""))
+
+
+ROWS = [row for page in PAGES for row in rows(page)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_a_row_of_a_table_of_rules(row: Row) -> None:
+    """With these rules, and no others, the call is decided as the page says."""
+    assert_policy(row.policy(), [row.case])
+
+
+def test_the_rule_reference_is_run() -> None:
+    """The tables are found: a reference that nobody runs would pass every test."""
+    assert sum(row.page.name == "rules.md" for row in ROWS) > 150
+    assert {row.verdict for row in ROWS} == {"allow", "ask", "deny"}
+
+
+def test_the_table_of_the_page_on_testing_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that stands below it finds every call decided as expected."""
+    found = blocks(ROOT / "docs" / "testing.md")
+    [(place, table)] = [(place, text) for place, (info, text, _) in enumerate(found) if info == "json"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.json").write_text(table)
+    assert main(found[place + 1][1].split()[1:]) == 0
 
 
 def test_few_blocks_do_not_run() -> None:

@@ -53,10 +53,15 @@ class Command:
     run: Callable[[Namespace], int]
 
 
-def add_policy_arguments(parser: ArgumentParser) -> None:
-    """The options that say what may run: mode, rules, settings, directory."""
-    words = "permission mode (default: what the settings say, else default)"
-    parser.add_argument("--mode", choices=MODES, help=words)
+def add_policy_arguments(
+    parser: ArgumentParser,
+    *,
+    mode: str = "what the settings say, else default",
+    cwd: str = "this one",
+    sources: str = "all",
+) -> None:
+    """The options that say what may run: mode, rules, settings, directory. The words name the defaults of three."""
+    parser.add_argument("--mode", choices=MODES, help=f"permission mode (default: {mode})")
     for behavior, what in (
         ("allow", "needs nobody"),
         ("ask", "always needs a person"),
@@ -69,13 +74,13 @@ def add_policy_arguments(parser: ArgumentParser) -> None:
             metavar="RULE",
             help=f"what this rule covers {what}; may be repeated",
         )
-    parser.add_argument("--cwd", default=".", metavar="DIR", help="working directory (default: this one)")
+    parser.add_argument("--cwd", default=".", metavar="DIR", help=f"working directory (default: {cwd})")
     parser.add_argument(
         "--setting-sources",
         type=_sources,
         default=SOURCES,
         metavar="LIST",
-        help="which settings files count, such as user,project,local (default: all), or none",
+        help=f"which settings files count, such as user,project,local (default: {sources}), or none",
     )
     words = "let what widens count in settings files that come with the repository"
     parser.add_argument("--trust-project", action="store_true", help=words)

@@ -26,13 +26,14 @@ from agent_sdk.cli.command import Command, Exit, Problem, is_terminal
 from agent_sdk.cli.show import call_line, message_lines
 from agent_sdk.cli.signals import heeding_signals
 from agent_sdk.client import query
+from agent_sdk.decisions import trace_lines
 from agent_sdk.errors import OptionsError
 from agent_sdk.ledger import session_key
 from agent_sdk.messages import ResultMessage
 from agent_sdk.models.scripted import ScriptedModel
 from agent_sdk.options import AgentOptions
 from agent_sdk.render.text import visible
-from agent_sdk.sessions.codec import considered_from_json
+from agent_sdk.sessions.codec import trace_from_json
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.terminal import Console, LineReader, TerminalApprover
 from agent_sdk.values import Json, JsonObject
@@ -221,9 +222,8 @@ def _call(entry: JsonObject) -> str:
 
 
 def _trace(entry: JsonObject) -> Iterator[str]:
-    steps = entry["trace"]
-    for number, step in enumerate(steps if isinstance(steps, list) else [], 1):
-        yield f"  {number}. {visible(str(considered_from_json(step)), keep_newlines=False)}"
+    for line in trace_lines(trace_from_json(entry["trace"])):
+        yield f"  {visible(line, keep_newlines=False)}"
 
 
 DEMO = Command(

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory
-from agent_sdk.decisions import Verdict
 from agent_sdk.permissions.policy import PermissionPolicy
 from agent_sdk.render.text import visible
-from agent_sdk.sessions.codec import considered_to_json
+from agent_sdk.sessions.codec import verdict_to_json
 from agent_sdk.values import JsonObject, to_text
 
 
@@ -20,43 +19,40 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="name of the tool, such as Bash")
     parser.add_argument("input", metavar="JSON", help='the call\'s input, such as \'{"command": "ls"}\'')
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
-    parser.add_argument("--settings", metavar="FILE", help="a settings file, or its JSON text, that counts as well")
+    add_settings_argument(parser)
     add_policy_arguments(parser)
+
+
+def add_settings_argument(parser: ArgumentParser) -> None:
+    """The option `--settings`."""
+    parser.add_argument("--settings", metavar="FILE", help="a settings file, or its JSON text, that counts as well")
 
 
 def run_explain(arguments: Namespace) -> int:
     """Print the verdict. Exit code 0 for allow, 1 for ask and deny. Raises Problem, RuleError,
     SettingsError or OptionsError."""
     tool: str = arguments.tool
-    policy = PermissionPolicy.load(
-        cwd=directory(arguments.cwd),
+    policy = load_policy(arguments, cwd=directory(arguments.cwd), settings=arguments.settings)
+    verdict = policy.evaluate(tool, _input(arguments.input))
+    print(to_text(verdict_to_json(verdict)) if arguments.json else visible(verdict.explain()))
+    return Exit.OK if verdict.behavior == "allow" else Exit.NO
+
+
+def load_policy(arguments: Namespace, *, cwd: str, settings: str | None) -> PermissionPolicy:
+    """The policy that the options of `add_policy_arguments` name, for the directory `cwd`.
+
+    `settings` is one more settings file, or its JSON text. Raises RuleError, SettingsError or OptionsError.
+    """
+    return PermissionPolicy.load(
+        cwd=cwd,
         mode=arguments.mode,
         allow=arguments.allow,
         ask=arguments.ask,
         deny=arguments.deny,
         setting_sources=arguments.setting_sources,
         trust_project=arguments.trust_project,
-        settings=arguments.settings,
+        settings=settings,
     )
-    verdict = policy.evaluate(tool, _input(arguments.input))
-    print(to_text(verdict_to_json(verdict)) if arguments.json else visible(verdict.explain()))
-    return Exit.OK if verdict.behavior == "allow" else Exit.NO
-
-
-def verdict_to_json(verdict: Verdict) -> JsonObject:
-    """The JSON form of a verdict. Fields are only ever added."""
-    return {
-        "behavior": verdict.behavior,
-        "tool_name": verdict.call.tool,
-        "tool_input": verdict.call.effective,
-        "cwd": verdict.call.cwd,
-        "by": verdict.by,
-        "reason": verdict.reason,
-        "rule": verdict.rule,
-        "kind": verdict.kind,
-        "fix": verdict.fix,
-        "trace": [considered_to_json(step) for step in verdict.trace],
-    }
 
 
 def _input(text: str) -> JsonObject:

@@ -13,12 +13,12 @@ from agent_sdk.cli.command import Command, Exit, Problem
 from agent_sdk.cli.show import call_line
 from agent_sdk.cli.stores import add_store_argument, moment_words, span_words, store_of
 from agent_sdk.cli.wire import approval_to_json
-from agent_sdk.decisions import Allow, Deny
+from agent_sdk.decisions import Allow, Deny, trace_lines
 from agent_sdk.inbox import Inbox
 from agent_sdk.render.card import Questions
 from agent_sdk.render.text import visible
 from agent_sdk.render.tools import render_call
-from agent_sdk.sessions.codec import considered_from_json
+from agent_sdk.sessions.codec import trace_from_json
 from agent_sdk.sessions.records import PendingApproval
 from agent_sdk.sessions.store import DeferralStore
 from agent_sdk.terminal.draw import card_lines, question_lines
@@ -210,8 +210,8 @@ def _whole_lines(approval: PendingApproval) -> Iterator[str]:
     yield f"  Parked: {moment_words(approval.created_at)}"
     if approval.trace:
         yield "  What was considered:"
-    for number, step in enumerate(approval.trace, 1):
-        yield f"    {number}. {visible(str(considered_from_json(step)), keep_newlines=False)}"
+    for line in trace_lines(trace_from_json(approval.trace)):
+        yield f"    {visible(line, keep_newlines=False)}"
 
 
 def _how_lines(approval: PendingApproval) -> list[str]:

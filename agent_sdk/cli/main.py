@@ -17,6 +17,7 @@ from agent_sdk.cli.command import Command, Exit, Problem, escape_what_cannot_be_
 from agent_sdk.cli.demo import DEMO
 from agent_sdk.cli.explain import EXPLAIN
 from agent_sdk.cli.inbox import ANSWER, PENDING, SHOW
+from agent_sdk.cli.policy import POLICY
 from agent_sdk.cli.rules import RULES
 from agent_sdk.cli.run import RESUME, RUN
 from agent_sdk.cli.sessions import EXPORT, IMPORT, PRUNE, SESSIONS
@@ -46,6 +47,7 @@ COMMANDS: tuple[Command, ...] = (
     PRUNE,
     EXPLAIN,
     RULES,
+    POLICY,
 )
 _log = logging.getLogger("agent_sdk")
 _BY_SIGNAL = 128

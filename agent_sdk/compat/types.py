@@ -1,4 +1,4 @@
-"""For programs that import from `claude_agent_sdk.types`: the same names as in `agent_sdk.compat`."""
+"""The types of `agent_sdk.compat` and what makes tools, also for those who import from `claude_agent_sdk.types`."""
 
 from agent_sdk.compat.hook_types import (
     AsyncHookJSONOutput,

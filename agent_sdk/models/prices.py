@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent_sdk.values import Json, JsonObject
 
@@ -58,6 +59,7 @@ PRICES: Mapping[str, Price] = {
 _DATE_OR_ALIAS = re.compile(r"[-@](\d{8}|latest)\Z")
 
 
+@lru_cache(maxsize=256)
 def price_of(model: str) -> Price | None:
     """The price of a model by its name, with or without a date; `None` when it is not known.
 

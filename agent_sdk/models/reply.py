@@ -12,10 +12,18 @@ from dataclasses import dataclass, field
 from typing import NoReturn, cast
 
 from agent_sdk.models.base import StreamBroken
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import OBJECT, Json, JsonObject
 
 MAX_DEPTH = 200
 """How deeply the JSON of a reply may be nested."""
+
+_PIECE = {
+    "text_delta": "text",
+    "input_json_delta": "partial_json",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "citations_delta": "citation",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +73,11 @@ class ReplyBuilder:
 
         Raises StreamBroken for an `error` event and for events that do not fit together.
         """
-        if not isinstance(event, Mapping):
+        if not isinstance(event, OBJECT):
             raise StreamBroken(f"the stream held {type(event).__name__} where an event belongs")
         match event.get("type"):
             case "content_block_delta":
-                self._delta(self._open_block(event), _object(event, "delta"))
+                _add_delta(self._open_block(event), _object(event, "delta"))
             case "content_block_start":
                 self._start(event)
             case "content_block_stop":
@@ -153,24 +161,26 @@ class ReplyBuilder:
             raise StreamBroken(f"block {index} went on without being open")
         return block
 
-    def _delta(self, block: _Block, delta: JsonObject) -> None:
-        match delta:
-            case {"type": "text_delta", "text": str(piece)}:
-                block.pieces.setdefault("text", []).append(piece)
-            case {"type": "input_json_delta", "partial_json": str(piece)}:
-                if block.input_pieces is None:
-                    block.input_pieces = []
-                block.input_pieces.append(piece)
-            case {"type": "thinking_delta", "thinking": str(piece)}:
-                block.pieces.setdefault("thinking", []).append(piece)
-            case {"type": "signature_delta", "signature": str(signature)}:
-                block.set_later["signature"] = signature
-            case {"type": "citations_delta", "citation": citation}:
-                _add_item(block, "citations", citation)
-            case {"type": "text_delta" | "input_json_delta" | "thinking_delta" | "signature_delta" | "citations_delta"}:
-                raise StreamBroken(f"a {delta['type']} came without its value")
-            case _:
-                _unknown_delta(block, delta)
+
+def _add_delta(block: _Block, delta: JsonObject) -> None:
+    kind = delta.get("type")
+    name = _PIECE.get(kind) if isinstance(kind, str) else None
+    if name is None:
+        _unknown_delta(block, delta)
+        return
+    piece = delta.get(name)
+    if name == "citation" and name in delta:
+        _add_item(block, "citations", piece)
+    elif not isinstance(piece, str):
+        raise StreamBroken(f"a {kind} came without its value")
+    elif name == "partial_json":
+        if block.input_pieces is None:
+            block.input_pieces = []
+        block.input_pieces.append(piece)
+    elif name == "signature":
+        block.set_later[name] = piece
+    else:
+        block.pieces.setdefault(name, []).append(piece)
 
 
 def raise_error_event(event: JsonObject) -> NoReturn:
@@ -191,7 +201,7 @@ def read_json(text: str) -> Json:
     through the value later must not run out of stack.
     """
     try:
-        value = cast(Json, json.loads(text, parse_constant=_no_constant, parse_float=_finite))
+        value = cast(Json, _DECODER.decode(text))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
@@ -285,14 +295,14 @@ def _add_item(block: _Block, key: str, item: Json) -> None:
 
 def _object(event: JsonObject, key: str) -> JsonObject:
     value = event.get(key)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, OBJECT):
         raise StreamBroken(f"an event came without its {key}")
     return value
 
 
 def _index(event: JsonObject) -> int:
     index = event.get("index")
-    if not isinstance(index, int) or isinstance(index, bool):
+    if type(index) is not int:  # no bool
         raise StreamBroken("an event came without the index of its block")
     return index
 
@@ -306,3 +316,6 @@ def _finite(text: str) -> float:
     if math.isinf(value):
         raise ValueError("a number is too large")
     return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)

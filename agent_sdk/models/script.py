@@ -172,7 +172,7 @@ def events_before(fault: Fault, turn: Turn, index: int, *, model: str = "scripte
 
 def said_block(written: JsonObject, turn: int, number: int) -> JsonObject:
     """A block as it is said in turn number `turn`: placeholders filled in, a missing id given."""
-    block = cast("dict[str, Json]", _filled(copied_object(written), str(turn), str(number)))
+    block = cast("dict[str, Json]", _filled(written, str(turn), str(number)))
     prefix = ID_PREFIXES.get(cast(str, block["type"]))
     if prefix is None:
         return block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 from agent_sdk.errors import ModelError, OptionsError
 from agent_sdk.models.base import StreamBroken
 from agent_sdk.models.script import Fault, Script, Turn, TurnScript, events_before, events_of, read_turn
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import OBJECT, Json, JsonObject
 
 PAUSE = 0.01
 RETRIED = (408, 409, 429)
@@ -167,7 +167,7 @@ class _Histories:
 
 
 def _is_assistant(message: Json) -> bool:
-    return isinstance(message, Mapping) and message.get("role") == "assistant"
+    return isinstance(message, OBJECT) and message.get("role") == "assistant"
 
 
 def _retried(fault: Fault) -> bool:

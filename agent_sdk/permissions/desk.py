@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import perf_counter
 from typing import Literal
@@ -23,6 +23,7 @@ from agent_sdk.decisions import (
     Deny,
     PermissionContext,
     PermissionUpdate,
+    Trace,
     Verdict,
 )
 from agent_sdk.hooks.events import HookEvent
@@ -56,13 +57,14 @@ class Gates:
         return self.questions.timeout if is_question(tool) else self.approval_timeout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Waiting:
     """A call that waits for a person: why, and how to judge it again.
 
-    `keep` is handed what PermissionRequest hooks said. `parked`: it was parked before, so with nobody to ask it stays
-    parked. `otherwise` is what the model reads when nobody is there, instead of the usual words. `elsewhere` is where a
-    parked call can be answered at the same time.
+    `steps` grows with what was considered since: it follows the trace of `asked`. `keep` is handed what
+    PermissionRequest hooks said. `parked`: it was parked before, so with nobody to ask it stays parked. `otherwise` is
+    what the model reads when nobody is there, instead of the usual words. `elsewhere` is where a parked call can be
+    answered at the same time.
     """
 
     case: Case
@@ -76,6 +78,12 @@ class Waiting:
     state: Callable[[ToolCall], Awaitable[str | None]]
     keep: Callable[[Heard], None]
     recheck: Callable[[JsonObject | None], Verdict]
+    steps: list[Considered] = field(default_factory=list)
+
+    @property
+    def trace(self) -> Trace:
+        """All that was considered so far."""
+        return (*self.asked.trace, *self.steps)
 
 
 class WrongAnswer(Unfit):
@@ -112,8 +120,7 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
             "PermissionRequest", call, matchers, waiting.scene, lambda call, update: fitted(waiting.tool, call, update)
         )
         waiting.keep(heard)
-        asked = replace(waiting.asked, trace=waiting.asked.trace + heard.trace)
-        waiting = replace(waiting, asked=asked)
+        waiting.steps.extend(heard.trace)
         if heard.stop is not None:
             result = ToolResult(heard.stop, is_error=True)
             reason = f"a hook stopped the run: {heard.stop}"
@@ -143,7 +150,7 @@ def _request_hooks_decide(waiting: Waiting, heard: Heard) -> Verdict | None:
             needs_answer = is_question(waiting.tool) and not _answered(waiting.tool, case.call)
             if needs_answer or (heard.rewritten_by and _ask_rule_covers(case)):
                 return None
-            return replace(settled(waiting, "allow", allow, by, reason), call=case.call)
+            return settled(waiting, "allow", allow, by, reason, call=case.call)
     return None
 
 
@@ -191,7 +198,7 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
         fault, details = "gave an invalid answer", f"returned {shown_as(said)}"
         log.error("can_use_tool must return Allow, Deny or Defer; for %s it returned %s", call.tool, shown_as(said))
     took_us = int((perf_counter() - started) * 1_000_000)
-    waiting = _with_step(waiting, callback, said, fault, details, took_us)
+    waiting.steps.append(_callback_step(callback, said, fault, details, took_us))
     if fault == "timed out":
         return _timed_out(waiting, gates, limit or 0.0)
     if fault is not None:
@@ -218,21 +225,20 @@ def _answered_elsewhere(waiting: Waiting, answer: Answer | None) -> Verdict | Wr
     shown = waiting.elsewhere.state if waiting.elsewhere is not None else None
     decision = answer.decision or Allow()
     step = Considered(step="answer", said=behavior_of(decision), by=answer.by or "answer")
-    waiting = replace(waiting, asked=replace(waiting.asked, trace=(*waiting.asked.trace, step)))
+    waiting.steps.append(step)
     verdict = _obeyed(waiting, decision, shown)
     if answer.result is not None and isinstance(verdict, Verdict) and verdict.behavior == "allow":
         return replace(verdict, by="answer", result=answer.result)
     return verdict
 
 
-def _with_step(
-    waiting: Waiting, callback: CanUseTool, said: object, fault: FaultKind | None, details: str, took_us: int
-) -> Waiting:
+def _callback_step(
+    callback: CanUseTool, said: object, fault: FaultKind | None, details: str, took_us: int
+) -> Considered:
     opinion = said if fault is None and isinstance(said, Allow | Deny | Defer) else Deny()
     name = opinion.by if isinstance(opinion, Allow | Deny) and opinion.by else name_of(callback)
     note = f"{fault}: {details}" if fault else details
-    step = Considered(step="callback", said=behavior_of(opinion), by=name, note=note, took_us=took_us)
-    return replace(waiting, asked=replace(waiting.asked, trace=(*waiting.asked.trace, step)))
+    return Considered(step="callback", said=behavior_of(opinion), by=name, note=note, took_us=took_us)
 
 
 def _obeyed(waiting: Waiting, said: object, shown: str | None) -> Verdict | WrongAnswer:
@@ -243,7 +249,7 @@ def _obeyed(waiting: Waiting, said: object, shown: str | None) -> Verdict | Wron
             result = messages.denial(deny, messages.PERSON_DENIED)
             return settled(waiting, "deny", deny, "callback", "the person said no", result=result)
         case Defer() as defer:
-            return replace(settled(waiting, "defer", defer, "callback", defer.reason), state=shown)
+            return settled(waiting, "defer", defer, "callback", defer.reason, state=shown)
         case Allow(updated_input=update) as allow:
             if update is not None:
                 try:
@@ -257,8 +263,7 @@ def _obeyed(waiting: Waiting, said: object, shown: str | None) -> Verdict | Wron
                 case_now = replace(waiting.case, call=call)
                 if (found := deny_rules(case_now)) is not None:
                     return denied_by_rule(waiting, call, found.rule, found.reason)
-            verdict = settled(waiting, "allow", allow, "callback", "the person said yes")
-            return replace(verdict, call=call, state=shown)
+            return settled(waiting, "allow", allow, "callback", "the person said yes", call=call, state=shown)
     raise AssertionError("only decisions come here")
 
 
@@ -310,7 +315,7 @@ def _context(waiting: Waiting, limit: float | None) -> PermissionContext:
         description=waiting.tool.description.partition("\n")[0],
         requires_user_interaction=waiting.case.facts.interaction,
         assistant_text=waiting.assistant_text,
-        trace=asked.trace,
+        trace=waiting.trace,
         deadline=None if limit is None else datetime.now(UTC) + timedelta(seconds=limit),
         cwd=call.cwd,
         _recheck=waiting.recheck,
@@ -337,27 +342,32 @@ def settled(
     by: str,
     reason: str,
     *,
+    call: ToolCall | None = None,
     result: ToolResult | None = None,
+    state: str | None = None,
 ) -> Verdict:
-    """The verdict for a call that was asked, with the trace so far."""
-    return replace(
-        waiting.asked,
+    """The verdict for a call that was asked, with the trace so far. `call` is what a hook or person made of it."""
+    asked = waiting.asked
+    return Verdict(
         behavior=behavior,
-        call=waiting.case.call,
+        call=call or waiting.case.call,
         decision=decision,
         by=by,
         reason=reason,
-        rule=None if behavior == "allow" else waiting.asked.rule,
+        rule=None if behavior == "allow" else asked.rule,
+        trace=waiting.trace,
+        fix=asked.fix,
+        kind=asked.kind,
         result=result,
+        state=state or asked.state,
     )
 
 
 def denied_by_rule(waiting: Waiting, call: ToolCall, rule: str | None, reason: str) -> Verdict:
     """The verdict when a deny rule covers what a hook or person made of the input."""
-    step = Considered(step="deny_rules", said="deny", by=rule or "", note=reason)
+    waiting.steps.append(Considered(step="deny_rules", said="deny", by=rule or "", note=reason))
     result = ToolResult(messages.RULE_DENIED, is_error=True)
-    verdict = settled(waiting, "deny", Deny(), "deny_rules", reason, result=result)
-    return replace(verdict, call=call, rule=rule, trace=(*verdict.trace, step))
+    return replace(settled(waiting, "deny", Deny(), "deny_rules", reason, call=call, result=result), rule=rule)
 
 
 def refusal(deny: Deny, fault: FaultKind | None, unfit: str | None) -> ToolResult:

@@ -11,13 +11,14 @@ from typing import TypeAlias
 
 from agent_sdk.calls import ToolCall, ToolFacts
 from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, Opinion, Trace, Verdict
+from agent_sdk.permissions.finding import Finding, Question, Ruling
 from agent_sdk.permissions.modes import mode_says
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.matching import Found, Reading
 from agent_sdk.values import JsonObject, lazy
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)  # not frozen, though never changed: it is made for every look, and freezing doubles that
 class Case:
     """A call before the judge. `original` is the input before any rewrite (equal to the call's when there was none).
 
@@ -47,24 +48,19 @@ class Case:
         return self.snapshot.reading(self.call, self.original, self.facts)
 
     @property
+    def question(self) -> Question | None:
+        """What a precedent must agree in; None when there can be none: a hook spoke, or the input was rewritten."""
+        call = self.call
+        if self.heard is not None or self.original is not call.effective or call.cwd != self.snapshot.place.cwd:
+            return None
+        named = self.snapshot.rules.named(call.tool, call.effective, self.facts)
+        return None if named is None else (call.tool, self.facts, named)
+
+    @lazy
     def readings(self) -> tuple[Reading, ...]:
         """Both readings; one when nothing was rewritten."""
         one, other = self.reading, self.original_reading
         return (one,) if one is other else (one, other)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What a step decided. `kind` is the interop word for the reason of a prompt."""
-
-    behavior: Behavior
-    decision: Opinion
-    by: str
-    reason: str = ""
-    kind: str = "other"
-    rule: str | None = None
-    where: str | None = None
-    fix: str = ""
 
 
 Step: TypeAlias = Callable[[Case], Finding | None]
@@ -145,7 +141,7 @@ def hook_allows(case: Case) -> Finding | None:
 def allow_rules(case: Case) -> Finding | None:
     """An allow rule; for a rewritten call allow rules must cover the original as well."""
     found = [case.snapshot.rules.allow(reading) for reading in case.readings]
-    if (first := found[0]) is None or None in found:
+    if (first := found[0]) is None or not all(found):
         return None
     fix = f"without the allow rule {first.rule.text} ({first.rule.where}) it would be asked"
     return _by_rule("allow", Allow(), "allow_rules", first, fix)
@@ -178,7 +174,29 @@ _SILENT = {step: Considered(step=step.__name__) for step in STEPS}
 
 def judge(case: Case) -> Verdict:
     """Decide the case, or find that a person must (`ask`). Never raises, waits for nothing, runs nothing."""
-    trace = list(case.heard_trace)
+    question, precedents = case.question, case.snapshot.precedents
+    ruling = None if question is None else precedents.find(question)
+    if ruling is None:
+        ruling = _ruling(case)
+        if question is not None and (sight := case.reading.sight) is not None:
+            precedents.keep(question, ruling, sight)
+    finding, trace = ruling
+    return Verdict(
+        behavior=finding.behavior,
+        call=case.call,
+        decision=finding.decision,
+        by=finding.by,
+        reason=finding.reason,
+        rule=finding.rule,
+        trace=case.heard_trace + trace,
+        fix=finding.fix,
+        kind=finding.kind,
+    )
+
+
+def _ruling(case: Case) -> Ruling:
+    """The finding of the first step that decides, and the steps that were asked."""
+    trace: list[Considered] = []
     for step in STEPS:
         finding = step(case)
         if finding is not None:
@@ -193,17 +211,7 @@ def judge(case: Case) -> Verdict:
     if finding.behavior == "ask" and case.snapshot.mode == "dontAsk":
         finding = _no_prompts(finding)
         trace.append(Considered(step="mode", said="deny", by="dontAsk", note=finding.reason))
-    return Verdict(
-        behavior=finding.behavior,
-        call=case.call,
-        decision=finding.decision,
-        by=finding.by,
-        reason=finding.reason,
-        rule=finding.rule,
-        trace=tuple(trace),
-        fix=finding.fix,
-        kind=finding.kind,
-    )
+    return finding, tuple(trace)
 
 
 def _nothing_covers(case: Case) -> Finding:

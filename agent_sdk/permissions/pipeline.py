@@ -21,7 +21,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
 from agent_sdk.permissions.elsewhere import Elsewhere
 from agent_sdk.permissions.in_force import CurrentPolicy
-from agent_sdk.permissions.judge import Case, deny_rules, judge
+from agent_sdk.permissions.judge import Case, judge
 from agent_sdk.permissions.modes import stricter
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.tools.base import Tool
@@ -34,7 +34,8 @@ class Docket:
     which it was first judged: a laxer one that comes later does not count for it. `parked` marks a call that was parked
     before: with nobody to ask it stays so; `unknown` one that was started before and whose outcome nobody knows.
     `elsewhere` is where it can be answered while a callback is asked.
-    `requested` is what PermissionRequest hooks said when it was last asked.
+    `requested` is what PermissionRequest hooks said when it was last asked. `target` is the file that the tool would
+    open, links followed, as it was when the call was last judged.
     """
 
     call: ToolCall
@@ -48,6 +49,7 @@ class Docket:
     parked: bool = False
     unknown: bool = False
     elsewhere: Elsewhere | None = None
+    target: str | None = None
 
     def keep_requested(self, heard: Heard) -> None:
         """Take note of what PermissionRequest hooks said."""
@@ -232,23 +234,14 @@ class Pipeline:
         """
         verdict = docket.verdict
         assert verdict is not None, "only settled calls are looked at again"
-        case = replace(case_of(docket, self._snapshot(docket)), call=verdict.call)
+        now = judge(case_of(docket, self._snapshot(docket), call=verdict.call))
         if not (verdict.by_person or verdict.by == "timeout"):
-            return _with_result(judge(case), docket.heard)
-        if (found := deny_rules(case)) is None:
+            return _with_result(now, docket.heard)
+        if now.by != "deny_rules":
             return verdict
-        step = Considered(step="before_run", said="deny", by=found.rule or "", where=found.where, note=found.reason)
+        step = replace(now.trace[-1], step="before_run")
         result = ToolResult(messages.RULE_DENIED, is_error=True)
-        return replace(
-            verdict,
-            behavior="deny",
-            decision=Deny(),
-            by="deny_rules",
-            reason=found.reason,
-            rule=found.rule,
-            result=result,
-            trace=(*verdict.trace, step),
-        )
+        return replace(now, result=result, trace=(*verdict.trace, step))
 
     async def ask_again(self, docket: Docket, asked: Verdict, *, otherwise: ToolResult | None = None) -> None:
         """Ask a person about a call whose approval no longer holds. Gives the docket its new verdict.
@@ -281,11 +274,11 @@ class Pipeline:
         await self.ask_again(docket, asked, otherwise=ToolResult(messages.FILE_CHANGED, is_error=True))
 
 
-def case_of(docket: Docket, snapshot: Snapshot) -> Case:
-    """The docket as the judge wants it."""
+def case_of(docket: Docket, snapshot: Snapshot, *, call: ToolCall | None = None) -> Case:
+    """The docket as the judge wants it; `call` is what a hook or person made of its call."""
     heard = docket.heard
     return Case(
-        call=docket.call,
+        call=call or docket.call,
         original=docket.original,
         facts=docket.tool.facts(docket.call.effective),
         snapshot=snapshot,

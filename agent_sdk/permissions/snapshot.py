@@ -6,13 +6,17 @@ from dataclasses import dataclass, field, replace
 
 from agent_sdk.calls import ToolCall, ToolFacts
 from agent_sdk.config import PermissionMode
+from agent_sdk.permissions.finding import Precedents
 from agent_sdk.rules.matching import Place, Reading, Rulebook
 from agent_sdk.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """All that judging needs beside the call. `version` grows with every change of rules, mode or place."""
+    """All that judging needs beside the call. `version` grows with every change of rules, mode or place.
+
+    `precedents` are its own: each new snapshot begins without any.
+    """
 
     rules: Rulebook
     place: Place
@@ -20,6 +24,7 @@ class Snapshot:
     auto_allow_reads: bool = True
     registry: frozenset[str] | None = None
     version: int = field(default=0, compare=False)
+    precedents: Precedents = field(default_factory=Precedents, init=False, compare=False, repr=False)
 
     def reading(self, call: ToolCall, tool_input: JsonObject, facts: ToolFacts) -> Reading:
         """What the rules see in this input of the call, read in the directory where the call is judged."""

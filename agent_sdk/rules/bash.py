@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, compile_bash, marked
 from agent_sdk.rules.deny_readings import raw_line
@@ -15,7 +14,6 @@ from agent_sdk.rules.free_words import expands_subscript, free_words
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.shell_nodes import Redirect, SimpleCommand, Word
 from agent_sdk.rules.shell_places import Places
-from agent_sdk.rules.shell_screen import MAX_CHARS
 from agent_sdk.rules.shell_view import NULL, READS, WRITES, ShellView, duplicates
 from agent_sdk.rules.work_tree import same_work_tree
 from agent_sdk.rules.wrappers import WRAPPERS, unwrap
@@ -23,17 +21,13 @@ from agent_sdk.rules.wrappers import WRAPPERS, unwrap
 SAFE_VARIABLES = frozenset(["NODE_ENV", "LANG", "LC_ALL", "TZ", "NO_COLOR", "FORCE_COLOR", "CI"])
 _MAX_WRAPPERS = 8
 _LONGEST_KEY = 4
-_MAX_RESULTS = 1024
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """One way to read a command for allow: as it is, without safe assignments, or behind a stripped wrapper."""
 
-    words: tuple[Word, ...]
-    assigns: tuple[Word, ...]
+    command: SimpleCommand
     line: str
     behind_xargs: bool = False
 
@@ -56,27 +50,23 @@ class BashRules:
             key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
             self._by_words.setdefault(key, []).append((pattern, rule))
         self._longest = max(map(len, self._by_words), default=0)
-        self._denied: dict[str, Rule | None] = {}
-        self._covering: dict[str, tuple[Rule, ...] | None] = {}
+        self._names = frozenset(key[0] for key in self._by_words if key)
 
     def __bool__(self) -> bool:
         return self._count > 0
 
-    def _near(self, line: str) -> Iterator[tuple[BashPattern, Rule]]:
+    def _near(self, line: str) -> Sequence[tuple[BashPattern, Rule]]:
         """The patterns whose spelled words the line begins with, the most exact ones first."""
         words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
-        for size in range(len(words), -1, -1):
-            yield from self._by_words.get(words[:size], ())
+        if not words or words[0] not in self._names:
+            return self._by_words.get((), ())
+        sizes = range(len(words), -1, -1)
+        return [pattern for size in sizes for pattern in self._by_words.get(words[:size], ())]
 
     def any_reading(self, view: ShellView) -> Rule | None:
         """The rule that covers any reading of the command: for deny and ask."""
         if not self._count:
             return None
-        if view.command in self._denied:
-            return self._denied[view.command]
-        return _kept(self._denied, view.command, self._any_reading(view))
-
-    def _any_reading(self, view: ShellView) -> Rule | None:
         for line in view.denials.lines:
             for pattern, rule in self._near(line):
                 if pattern.covers(line, across=True):
@@ -93,12 +83,6 @@ class BashRules:
         """
         if not self._count or not view.reading.plain:
             return None
-        if view.command in self._covering:
-            return self._covering[view.command]
-        found = self._every_part(view, paths)
-        return _kept(self._covering, view.command, found) if view.facts.placeless else found
-
-    def _every_part(self, view: ShellView, paths: Places) -> tuple[Rule, ...] | None:
         used: list[Rule] = []
         for index, command in enumerate(view.reading.script.commands):
             if command.words or command.assigns:
@@ -112,7 +96,7 @@ class BashRules:
                     if found is None:
                         return None
                     used += found
-        return tuple(dict.fromkeys(used)) if used else None
+        return tuple({id(rule): rule for rule in used}.values()) or None
 
     def _covered(self, view: ShellView, index: int, command: SimpleCommand, paths: Places) -> Rule | None:
         for candidate in _candidates(command):
@@ -128,15 +112,6 @@ class BashRules:
         return None
 
 
-def _kept(results: dict[str, _Result], command: str, result: _Result) -> _Result:
-    """Remembers a result that depends on nothing but the rules and the text."""
-    if len(command) <= MAX_CHARS:
-        if len(results) >= _MAX_RESULTS:
-            results.clear()
-        results[command] = result
-    return result
-
-
 def _redirect_free(redirect: Redirect) -> bool:
     """True for what needs no rule: descriptors, `/dev/null`, texts given in the command itself."""
     if redirect.op in WRITES or redirect.op in READS:
@@ -147,12 +122,13 @@ def _redirect_free(redirect: Redirect) -> bool:
 def _candidates(command: SimpleCommand) -> Iterator[_Candidate]:
     """The ways to read a command, the written one first."""
     if command.assigns:
-        yield _candidate(command.words, command.assigns)
+        yield _candidate(command)
         if not all(_safe_assignment(word) for word in command.assigns):
             return
+        command = SimpleCommand(command.words)
     if not command.words:
         return
-    candidate = _candidate(command.words, ())
+    candidate = _candidate(command)
     for _ in range(_MAX_WRAPPERS):
         yield candidate
         inner = _stripped(candidate)
@@ -161,11 +137,13 @@ def _candidates(command: SimpleCommand) -> Iterator[_Candidate]:
         candidate = inner
 
 
-def _candidate(words: tuple[Word, ...], assigns: tuple[Word, ...], *, behind_xargs: bool = False) -> _Candidate:
-    free = free_words(words)
-    texts = [word.text if number in free else marked(word) for number, word in enumerate(words)]
-    line = SEPARATOR.join([*(ASSIGNED + marked(word) for word in assigns), *texts])
-    return _Candidate(words, assigns, line, behind_xargs)
+def _candidate(command: SimpleCommand, *, behind_xargs: bool = False) -> _Candidate:
+    if command.static and not command.assigns:
+        return _Candidate(command, SEPARATOR.join(command.texts), behind_xargs)
+    free = free_words(command.words)
+    texts = [word.text if number in free else marked(word) for number, word in enumerate(command.words)]
+    line = SEPARATOR.join([*(ASSIGNED + marked(word) for word in command.assigns), *texts])
+    return _Candidate(command, line, behind_xargs)
 
 
 def _safe_assignment(word: Word) -> bool:
@@ -174,13 +152,12 @@ def _safe_assignment(word: Word) -> bool:
 
 def _stripped(candidate: _Candidate) -> _Candidate | None:
     """What stands behind a wrapper that allow rules look through, or None."""
-    words = candidate.words
-    name = words[0].text
-    texts = [word.text for word in words]
+    words, texts = candidate.command.words, candidate.command.texts
+    name = texts[0]
     if name == "xargs":
-        if len(words) < 2 or words[1].text.startswith("-") or not _fit_behind_xargs(words[1].text):
+        if len(words) < 2 or texts[1].startswith("-") or not _fit_behind_xargs(texts[1]):
             return None
-        return _candidate(words[1:], (), behind_xargs=True)
+        return _candidate(SimpleCommand(words[1:]), behind_xargs=True)
     wrapper = WRAPPERS.get(name)
     if wrapper is None or not wrapper.stripped:
         return None
@@ -191,7 +168,7 @@ def _stripped(candidate: _Candidate) -> _Candidate | None:
         return None
     if name == "timeout" and texts[found.starts[0] - 1].strip("0123456789.smhd"):
         return None
-    return _candidate(words[found.starts[0] :], (), behind_xargs=candidate.behind_xargs)
+    return _candidate(SimpleCommand(words[found.starts[0] :]), behind_xargs=candidate.behind_xargs)
 
 
 def _fit_behind_xargs(name: str) -> bool:
@@ -204,9 +181,9 @@ def _fit_behind_xargs(name: str) -> bool:
 
 def _name_holds(view: ShellView, index: int, candidate: _Candidate, rule: Rule) -> bool:
     """What holds for exact rules as well: a relative program is the author's, git is not led elsewhere."""
-    if not candidate.words:
+    if not candidate.command.words:
         return True
-    name = candidate.words[0]
+    name = candidate.command.words[0]
     where = view.where(index)
     if name.text.startswith("~") and not name.tilde:
         return False
@@ -219,21 +196,22 @@ def _name_holds(view: ShellView, index: int, candidate: _Candidate, rule: Rule) 
 
 def _wildcard_holds(view: ShellView, index: int, candidate: _Candidate, pattern: BashPattern, paths: Places) -> bool:
     """What a wildcard must not cover, looking through wrappers that the rule spells out."""
-    words = candidate.words
-    spelled = pattern.spelled - sum(1 for piece in pattern.first_words(pattern.spelled) if piece.startswith(ASSIGNED))
-    if not words:
+    command, spelled = candidate.command, pattern.spelled_words
+    if not command.words:
         return False
     for _ in range(_MAX_WRAPPERS):
-        name = words[0].text
-        texts = [word.text for word in words]
-        if not _builtin_holds(name, texts, spelled) or glob_asks(words) or expands_subscript(words):
+        words, texts = command.words, command.texts
+        name = texts[0]
+        if not _builtin_holds(name, texts, spelled):
             return False
-        if any(hit.last >= spelled for hit in escapes(tuple(texts))):
+        if (not command.static and glob_asks(words)) or expands_subscript(words):
             return False
-        if not paths.operands(view, view.where(index), words, spelled, pattern):
+        if any(hit.last >= spelled for hit in escapes(texts)):
+            return False
+        if not paths.operands(view, view.where(index), command, spelled, pattern):
             return False
         wrapper = WRAPPERS.get(program_of(name)[0])
-        if wrapper is None or (name == "command" and texts[1:2] in (["-v"], ["-V"])):
+        if wrapper is None or (name == "command" and texts[1:2] in (("-v",), ("-V",))):
             return True
         found = unwrap(wrapper, texts)
         if found.strings or (wrapper.joined and len(texts) > 1):
@@ -243,7 +221,7 @@ def _wildcard_holds(view: ShellView, index: int, candidate: _Candidate, pattern:
         start = found.starts[0]
         if spelled <= start or (name == "xargs" and not _fit_behind_xargs(texts[start])):
             return False
-        words, spelled = words[start:], spelled - start
+        command, spelled = SimpleCommand(words[start:]), spelled - start
     return False
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from agent_sdk.rules.shell_nodes import Word, has_brace_list
 from agent_sdk.rules.shell_text import ASSIGNMENT, NAME
+from agent_sdk.values import lazy
 
 SEPARATOR = "\x1f"
 BARE, QUOTED, ASSIGNED = "\x01", "\x02", "\x03"
@@ -21,7 +22,7 @@ _NEEDS_NO_QUOTES = re.compile(r"[^\s'\"$`|&;<>{}#~=]+|[^\s'\"$`|&;<>{}#~]*[-/.:]
 _CLOSED = re.compile("[\x01\x02\x03]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is worked out of it is kept with it
 class BashPattern:
     """What the specifier of a Bash rule covers.
 
@@ -34,12 +35,12 @@ class BashPattern:
     tail: bool
     operators: bool = False
 
-    @property
+    @lazy
     def exact(self) -> bool:
         """True when the rule has no wildcard."""
         return len(self.pieces) == 1 and not self.tail
 
-    @property
+    @lazy
     def spelled(self) -> int:
         """How many whole words the author wrote out before the first wildcard."""
         head = self.pieces[0]
@@ -47,6 +48,11 @@ class BashPattern:
             return 0
         whole = len(self.pieces) == 1 or head.endswith(SEPARATOR)
         return len(head.strip(SEPARATOR).split(SEPARATOR)) - (0 if whole else 1)
+
+    @lazy
+    def spelled_words(self) -> int:
+        """`spelled` without assignments."""
+        return self.spelled - sum(piece.startswith(ASSIGNED) for piece in self.first_words(self.spelled))
 
     def first_words(self, count: int) -> tuple[str, ...]:
         """The first `count` words that are spelled out."""
@@ -197,21 +203,24 @@ def exact_specifier(words: Iterable[Word], assigns: Iterable[Word] = ()) -> str 
 
     Reading it back gives the line of the command again.
     """
-    texts: list[str] = []
-    for word in (*assigns, *words):
-        if word.dynamic or not word.text.isprintable():
-            return None
-        name = ASSIGNMENT.match(word.text) if word in assigns else None
-        head = name[0] if name else ""
-        texts.append(head + _quoted(word.text[len(head) :], bare=bool(head)))
-    return " ".join(texts) or None
+    assigned, named = tuple(assigns), tuple(words)
+    if any(word.dynamic or not word.text.isprintable() for word in (*assigned, *named)):
+        return None
+    before = [_assignment(word.text) for word in assigned]
+    name = [_quoted(word.text, bare=not ASSIGNMENT.match(word.text)) for word in named[:1]]
+    return " ".join([*before, *name, *(_quoted(word.text) for word in named[1:])]) or None
 
 
-def _quoted(text: str, *, bare: bool) -> str:
-    """A word as it is written in a rule: quoted where needed, what a rule takes as special escaped."""
-    if not text:
-        return "" if bare else "''"
+def _assignment(text: str) -> str:
+    """An assignment as it is written in a rule: its name is never quoted."""
+    name = ASSIGNMENT.match(text)
+    head = name[0] if name else ""
+    return head + (_quoted(text[len(head) :]) if text != head else "")
+
+
+def _quoted(text: str, *, bare: bool = True) -> str:
+    """A word as it is written in a rule: what a rule takes as special escaped, in quotes where `bare` will not do."""
     escaped = _SPECIAL_IN_RULE.sub(r"\\\g<0>", text)
-    if _NEEDS_NO_QUOTES.fullmatch(text):
+    if bare and _NEEDS_NO_QUOTES.fullmatch(text):
         return escaped
     return "'" + escaped.replace("'", "'\\''") + "'"

@@ -74,6 +74,13 @@ class Book:
         self._own_paths = {tool: PathRules(own) for tool, own in self._others.items()}
         self._commands = BashRules(commands)
         self._domains = DomainRules(domains)
+        whole_edit = self._whole.get("Edit") or self._whole.get("Write")
+        self._places = Places(self._edit, self._read, whole_edit, self._whole.get("Read") or whole_edit)
+
+    @property
+    def inspected(self) -> frozenset[str]:
+        """The tools whose whole input is looked at: rules name parameters of theirs, or any text in it."""
+        return frozenset([*(tool for tool, _ in self._parameters), *self._others])
 
     @property
     def names_commands(self) -> bool:
@@ -116,6 +123,8 @@ class Book:
 
     def _by_name(self, reading: Reading) -> Rule | None:
         """The rule that covers the whole tool."""
+        if not (self._whole or self._globs):
+            return None
         for name in self._names(reading):
             rule = self._whole.get(name)
             if rule is not None and (name in PATH_RULES or name_covers(rule, reading.tool, reading.registry)):
@@ -173,7 +182,9 @@ class Book:
         rule = self._commands.any_reading(shell)
         if rule is not None:
             return _found(rule, "the command")
-        for path in shell.writes if self._edit or self._read else ():
+        if not (self._edit or self._read):
+            return None
+        for path in shell.writes:
             found = self._any_written(path, reading)
             if found is not None:
                 return found
@@ -185,9 +196,7 @@ class Book:
 
     def _every_command(self, shell: ShellView) -> Found | None:
         """Rules that together cover every part of the command, and the files that it is redirected to."""
-        whole_edit = self._whole.get("Edit") or self._whole.get("Write")
-        places = Places(self._edit, self._read, whole_edit, self._whole.get("Read") or whole_edit)
-        rules = self._commands.covering(shell, places)
+        rules = self._commands.covering(shell, self._places)
         if not rules:
             return None
         return Found(rules[0], rules, f"{' and '.join(rule.text for rule in rules)} cover all parts of the command")

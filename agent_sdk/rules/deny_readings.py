@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from agent_sdk.rules.argv import Argv, expanded
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
+from agent_sdk.rules.escape_table import PROGRAMS
 from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
@@ -27,9 +28,10 @@ from agent_sdk.rules.late_text import (
 )
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_nodes import Redirect, Script, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
+    RUNNERS,
     SHELL_LONG_VALUES,
     STARTS_SHELL,
     STDIN_SHELLS,
@@ -65,24 +67,27 @@ _NAMES_PROGRAM = frozenset(
 )
 _LAUNCHERS = frozenset(
     [
-        "tmux",
-        "screen",
-        "xterm",
-        "gnome-terminal",
-        "konsole",
-        "start-stop-daemon",
-        "daemonize",
-        "hash",
-        "jobs",
-        "sem",
-        "bwrap",
+        *("tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "bwrap"),
+        *("hash", "jobs", "sem"),
     ]
 )
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
+_QUIET = frozenset(
+    Redirect(op, fd, plain_word(target))
+    for op, fd, target in ((">&", "2", "1"), (">&", "1", "2"), (">&", "", "2"), (">", "2", "/dev/null"))
+)
 _ENV_BLANK = "\\_"
 _RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
+_FOLLOWED = frozenset(
+    [
+        *(_SUBSCRIPTS | _AWKS | STDIN_SHELLS | _LAUNCHERS | SETTERS | CALLBACKS.keys() | RUNNERS.keys()),
+        *(WRAPPERS.keys() | PROGRAMS.keys()),
+        *("((", "source", ".", "find", "fd", "fdfind", "git", "trap", "alias", "fc", "tee", "crontab"),
+    ]
+)
+"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +121,16 @@ class _Collector:
     """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
 
     __slots__ = (
-        *("_budget", "_emitted", "_guesses", "_late", "_marked", "_quoted", "_scripts", "_seen", "_started", "_texts"),
+        *("_budget", "_emitted", "_guesses", "_late", "_marked", "_scripts", "_seen", "_started", "_texts"),
         *("_written", "argvs", "nameless", "unseen"),
     )
 
     def __init__(self, reading: ShellReading) -> None:
         scripts = (reading.script, reading.loose)
-        size = sum(len(word.text) for script in scripts for command in script.commands for word in command.words)
+        size = sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
         self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
         self.unseen = self.nameless = self._late = False
-        self._quoted: list[str] = []
         self._marked: list[str] = []
         self._texts: list[str] = []
         self._guesses: list[str] = []
@@ -148,9 +152,11 @@ class _Collector:
         Last the texts that are commands if a guess is right: they may add readings, but say nothing about the rest.
         """
         self._drain()
-        if self._late and self._quoted:
+        commands = (command for script in self._scripts for command in script.commands) if self._late else ()
+        quoted = dict.fromkeys(text for command in commands for text in quoted_substitutions(command))
+        if quoted:
             self.unseen = True
-            self._texts = [f'"{text}"' for text in dict.fromkeys(self._quoted)][:_MAX_TEXTS]
+            self._texts = [f'"{text}"' for text in quoted][:_MAX_TEXTS]
             self._drain()
         kept = self.unseen or not self._written.isdisjoint(self._started), self.nameless
         self._texts = self._guesses[:_MAX_TEXTS]
@@ -189,8 +195,10 @@ class _Collector:
         """All commands of one reading, and what is piped into the shells among them."""
         self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
-            self._quoted += quoted_substitutions(command)
-            self._command(command, Fed(script, index, trusted=trusted))
+            if _is_ordinary(command):
+                self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+            else:
+                self._command(command, Fed(script, index, trusted=trusted))
 
     def _command(self, command: SimpleCommand, fed: Fed) -> None:
         for word in command.assigns:
@@ -206,10 +214,10 @@ class _Collector:
         if not command.words or command.kind == "define":
             return
         name_word = command.words[0]
-        if any(word.marks for word in command.words):
+        if not command.static and any(word.marks for word in command.words):
             folded = fold_name(name_word.text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
-        argv = expanded(command.words)
+        argv = Argv(command.texts, command.words) if command.static else expanded(command.words)
         if argv.words:
             self._follow(argv, fed, 0)
         if fed.trusted and not _known_name(name_word):
@@ -464,6 +472,16 @@ class _Collector:
         for word in argv.words[1:]:
             if "$(" in word or "`" in word:
                 self._text(f'"{word}"', hidden=False)
+
+
+def _is_ordinary(command: SimpleCommand) -> bool:
+    """True for a call of a program that runs no other one, with words that are all certain: it is its only reading."""
+    if command.assigns or not command.words or not command.static or command.kind == "define":
+        return False
+    name = command.texts[0]
+    if name in _FOLLOWED or not name.isascii() or "/" in name or "=" in name or name.startswith("ld-"):
+        return False
+    return fold_name(name) not in _FOLLOWED and all(redirect in _QUIET for redirect in command.redirects)
 
 
 def _known_name(word: Word) -> bool:

@@ -351,13 +351,22 @@ PROGRAMS: dict[str, Program] = {
             _row("--cache-dir: --junit-xml: --install-types", "writes elsewhere or installs"),
         )
     ),
-    "tree": Program(rows=(_row("-o: --output:", "writes a file", writes=True),)),
+    "tree": Program(
+        rows=(_row("-o: --output:", "writes a file", writes=True), _row("-R", "writes a page into every folder"))
+    ),
+    "diff": Program(rows=(_row("-l --paginate", "runs pr"),)),
     **dict(_same("iconv shuf base64", Program(rows=(_row("-o: --output:", "writes a file", writes=True),)))),
     "gpg": Program(rows=(_row("-o: --output: --options: --exec-path: --agent-program: --photo-viewer:", "runs"),)),
     "openssl": Program(
         dashwords=True, rows=(_row("-out: -engine: -provider: -provider-path: -config:", "writes or loads"),)
     ),
-    "file": Program(rows=(_row("-C --compile", "writes a file"),)),
+    "file": Program(
+        values="eFfmP",
+        rows=(
+            _row("-C --compile", "writes a file"),
+            _row("-z -Z --uncompress --uncompress-noreport", "runs programs that unpack"),
+        ),
+    ),
     "yq": Program(rows=(_row("-i --inplace -s: --split-exp:", "writes files"),)),
     "gh": Program(subcommands=True, rows=(_row("alias extension ext config", "adds commands"),)),
     **dict(_same("nc ncat netcat", Program(rows=(_row("-e: -c: --exec: --sh-exec: --lua-exec:", "runs a program"),)))),

@@ -15,7 +15,8 @@ from agent_sdk.rules.wrappers import git_subcommand
 
 _VERSION = re.compile(r"(?<=[A-Za-z])-?[0-9][0-9.]*$")
 _INFORMS = frozenset(["--version", "-V", "-v", "--help", "-h", "-version", "--versions"])
-_LONG_VALUES = frozenset(["--file", "--line-length", "--assign", "--field-separator", "--include", "--load", "--exec"])
+_SED_VALUES = ("--file", "--line-length")
+_AWK_VALUES = ("--file", "--assign", "--field-separator", "--include", "--load", "--exec")
 _NOWHERE = frozenset(["/dev/null", "-", "/dev/stdout"])
 _INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 _REMOTE_HELPER = re.compile(r"[A-Za-z0-9+.\-]+::|[a-z+]+://-")
@@ -30,10 +31,11 @@ class Hit:
     why: str
 
 
+@lru_cache(maxsize=1024)
 def program_of(name: str) -> tuple[str, Program | None]:
     """The base name as the table knows it, and its entry."""
     base = fold_name(name.rpartition("/")[2])
-    if base not in PROGRAMS:
+    if base not in PROGRAMS and not base.isalpha():
         base = _VERSION.sub("", base)
     return base, PROGRAMS.get(base)
 
@@ -77,7 +79,7 @@ def _index(base: str) -> _Index:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def escapes(argv: tuple[str, ...]) -> tuple[Hit, ...]:
     """Everything in a command that only a rule which spells it out covers."""
     return tuple(_escapes(argv))
@@ -138,7 +140,9 @@ def _one_option(
     if colon:
         if not any(argv[index] == owner for index in subcommands):
             return
-        name = inner
+        # A letter that takes a value elsewhere may be a plain flag here (`git grep -nO`), so a cluster is read to its
+        # end. `-X` (`git merge -Xours`) takes one wherever it exists.
+        name, values = inner, "X"
     for index in span:
         word = argv[index]
         where = _matches(word, name, program, values, bundled=index == 1 and word[:1] not in ("-", ""))
@@ -290,8 +294,8 @@ def text_operands(argv: Sequence[str], *, sed: bool) -> list[tuple[int, int]]:
 def _long_text(word: str, sed: bool) -> tuple[int, int | None]:
     """How many words a long option takes, and where program text begins, if it is one that holds it."""
     name, equals, _ = word.partition("=")
-    is_text = ("--expression" if sed else "--source").startswith(name) and len(name) > 3
-    takes = is_text or name in _LONG_VALUES
+    is_text = ("--expression" if sed else "--source").startswith(name) and len(name) > 2
+    takes = is_text or any(long.startswith(name) for long in (_SED_VALUES if sed else _AWK_VALUES))
     return (2 if takes and not equals else 1), (len(name) + 1 if is_text else None)
 
 
@@ -307,6 +311,8 @@ def _short_text(word: str, sed: bool) -> tuple[int, int | None]:
 
 def glob_asks(words: Sequence[Word]) -> bool:
     """True when an unquoted glob may expand to something that the escape table lists."""
+    if all(word.glob < 0 for word in words):
+        return False
     base, program = program_of(words[0].text)
     seconds = base in WRITES_SECOND
     for index, word in enumerate(words):

@@ -26,6 +26,10 @@ _KNOWN = {
 }
 
 
+KNOWN_TOOLS = frozenset(_KNOWN)
+"""The names of all well-known tools."""
+
+
 def known_facts(tool_name: str) -> ToolFacts:
     """The facts of a well-known tool. Any other name is taken for a tool that may change things."""
     return _KNOWN.get(tool_name) or ToolFacts(name=tool_name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from agent_sdk.rules.escapes import program_of, text_operands
@@ -120,6 +121,8 @@ QUIET = frozenset(
 RECURSIVE = frozenset(
     ["chmod", "chown", "chgrp", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "zip", "7z"]
 )
+PRINTS = frozenset([("sed", "-n"), ("gsed", "-n")])
+"""Commands of two words that print: a rule that spells them out does not mean an option that writes (`sed -n -i`)."""
 REMOVERS = frozenset(name for name, program in FILES.items() if program.shape == "remove")
 
 
@@ -128,26 +131,31 @@ _FIND_WIDE = frozenset(
 )
 
 
-def file_uses(argv: Sequence[str]) -> list[FileUse]:
+@lru_cache(maxsize=512)
+def file_uses(argv: tuple[str, ...]) -> tuple[FileUse, ...]:
     """The files that a command reads, writes or removes, as far as the table knows the program."""
+    return tuple(_file_uses(argv))
+
+
+def _file_uses(argv: Sequence[str]) -> Iterable[FileUse]:
     if not argv:
-        return []
+        return ()
     base, _ = program_of(argv[0])
     if base in ("sed", "gsed", "awk", "gawk", "mawk", "nawk"):
-        return list(_after_text(argv, sed=base.endswith("sed")))
+        return _after_text(argv, sed=base.endswith("sed"))
     if base == "dd":
-        return list(_dd(argv))
+        return _dd(argv)
     if base == "find":
-        return list(_find(argv))
+        return _find(argv)
     if base in ("tar", "gtar", "bsdtar"):
         return [use for use in _tar(argv) if use.index < len(argv)]
     if base == "curl":
-        return list(_curl(argv))
+        return _curl(argv)
     if base in ("cd", "pushd"):
         return [FileUse(index, "enter") for index in _operands(argv, FileProgram(shape="read"))[0][:1]]
     program = FILES.get(base)
     if program is None:
-        return []
+        return ()
     operands, targets = _operands(argv, program)
     return [use for use in _shaped(argv, program, operands, targets) if use.index < len(argv)]
 
@@ -236,10 +244,7 @@ def _copied(argv: Sequence[str], shape: Shape, operands: list[int], targets: lis
 def _after_text(argv: Sequence[str], *, sed: bool) -> Iterator[FileUse]:
     """sed and awk: every operand behind the program text is read, and written with `sed -i`."""
     texts = [index for index, _ in text_operands(argv, sed=sed)]
-    in_place = sed and any(
-        word.startswith("--in-place") or (word.startswith("-") and not word.startswith("--") and "i" in word)
-        for word in argv[1:]
-    )
+    in_place = sed and any(map(_edits_in_place, argv[1:]))
     for index in range(1, len(argv)):
         if index in texts or argv[index].startswith("-"):
             continue
@@ -248,6 +253,13 @@ def _after_text(argv: Sequence[str], *, sed: bool) -> Iterator[FileUse]:
         yield FileUse(index, "read")
         if in_place:
             yield FileUse(index, "write")
+
+
+def _edits_in_place(word: str) -> bool:
+    """True for sed's `-i`, alone or in a cluster, and any beginning of `--in-place`."""
+    if word.startswith("--"):
+        return len(word) > 2 and "--in-place".startswith(word.partition("=")[0])
+    return word.startswith("-") and "i" in word
 
 
 def _dd(argv: Sequence[str]) -> Iterator[FileUse]:

@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["file", "dir"]
@@ -125,17 +126,9 @@ class OsFiles:
         """See `FileView.hops`. A part that may not be looked at counts as no link."""
         return follow(path, _link_on_disk)
 
-    def glance(self) -> FileView:
-        """The same disk for one judgement, in which each name is looked at once."""
-        return _Glance(self)
-
     def kind(self, path: str) -> Kind | None:
         """See `FileView.kind`. What may not be looked at counts as absent."""
-        try:
-            mode = os.stat(path).st_mode
-        except (OSError, ValueError):
-            return None
-        return "dir" if stat.S_ISDIR(mode) else "file"
+        return _kind_on_disk(path)
 
 
 def _link_on_disk(path: str) -> str | None:
@@ -145,15 +138,44 @@ def _link_on_disk(path: str) -> str | None:
         return None
 
 
-class _Glance:
-    """A disk as it is at one moment: what was seen is kept, so that it must not live long."""
+def _kind_on_disk(path: str) -> Kind | None:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    return "dir" if stat.S_ISDIR(mode) else "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one judgement saw of the real disk: where each name leads (`None`: it is no link), and kinds of things."""
+
+    links: tuple[tuple[str, str | None], ...] = ()
+    kinds: tuple[tuple[str, Kind | None], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.links) + len(self.kinds)
+
+    def still_so(self) -> bool:
+        """True when all of it is as it was. Every name is looked at anew."""
+        for path, target in self.links:
+            if _link_on_disk(path) != target:
+                return False
+        return all(_kind_on_disk(path) == kind for path, kind in self.kinds)
+
+
+class Glance:
+    """The real disk for one judgement: each name is looked at once, and `sight` tells all that was seen.
+
+    It is the disk of one moment, so it must not live longer than its judgement.
+    """
 
     def __init__(self, files: OsFiles) -> None:
         self.home = files.home
         self.case_sensitive = files.case_sensitive
         self.windows = files.windows
-        self.kind = files.kind
         self._links: dict[str, str | None] = {}
+        self._kinds: dict[str, Kind | None] = {}
 
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`."""
@@ -165,6 +187,22 @@ class _Glance:
         except KeyError:
             found = self._links[path] = _link_on_disk(path)
             return found
+
+    def kind(self, path: str) -> Kind | None:
+        """See `FileView.kind`."""
+        if path not in self._kinds:
+            self._kinds[path] = _kind_on_disk(path)
+        return self._kinds[path]
+
+    @property
+    def sight(self) -> Sight:
+        """Everything that was looked at so far, and what was there."""
+        return Sight(tuple(self._links.items()), tuple(self._kinds.items()))
+
+
+def glance(files: FileView) -> FileView:
+    """The real disk for one judgement; any other view as it is."""
+    return Glance(files) if type(files) is OsFiles else files
 
 
 class TableFiles:

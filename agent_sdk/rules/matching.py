@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from agent_sdk.calls import ToolFacts
 from agent_sdk.rules.book import Book
 from agent_sdk.rules.book import Found as Found
 from agent_sdk.rules.facts import known_facts as known_facts
 from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.reading import Named, named
 from agent_sdk.rules.reading import Place as Place
 from agent_sdk.rules.reading import Reading as Reading
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.shell_view import ShellView
 from agent_sdk.rules.spelling import spell
+from agent_sdk.values import JsonObject
 
 
 class Rulebook:
@@ -30,10 +33,15 @@ class Rulebook:
         self._deny = Book("deny", self.rules)
         self._ask = Book("ask", self.rules)
         self._allow = Book("allow", self.rules)
+        self._inspected = self._deny.inspected | self._ask.inspected
 
     def with_rules(self, more: Iterable[Rule]) -> Rulebook:
         """A book that also holds `more`."""
         return Rulebook((*self.rules, *more))
+
+    def named(self, tool: str, tool_input: JsonObject, facts: ToolFacts) -> Named | None:
+        """What these rules look at in an input; see `reading.named`."""
+        return named(tool_input, facts, whole=tool in self._inspected)
 
     def left_out(self, place: Place) -> Callable[[str], bool]:
         """Tells of files that a search meets whether a Read deny or ask rule covers them, so that it leaves them out.

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from agent_sdk.rules.files import FileView, OsFiles, native_to_slashes
+from agent_sdk.rules.files import FileView, glance, native_to_slashes
 from agent_sdk.rules.globs import Token, fits, fold, literal, matches, pieces_of, tokens
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.spelling import Parts, Spelled, folded, joined, parts, same_case
@@ -160,8 +160,8 @@ class Ground:
     """The folders that anchors stand for, each in every spelling that links give it. One for each call.
 
     `root` is where the session began: relative rules are anchored there, wherever a `cd` has led since. `fixed` tells
-    where working directories really were then: one that became a link meanwhile widens nothing. What it saw of the
-    disk is kept as long as it lives.
+    where working directories really were then: one that became a link meanwhile widens nothing. `files` is how the
+    judgement looks at the disk: what it saw is kept as long as it lives.
     """
 
     def __init__(
@@ -172,15 +172,17 @@ class Ground:
         *,
         root: str = "",
         fixed: tuple[tuple[str, str], ...] = (),
+        files: FileView | None = None,
     ) -> None:
         self.cwd = cwd
         self.root = root or cwd
         self.additional = additional
         self.disk = disk
-        self.files = disk.glance() if isinstance(disk, OsFiles) else disk
+        self.files = files or glance(disk)
         self._fixed = {folder: tuple(dict.fromkeys([parts(folder), parts(real)])) for folder, real in fixed}
         self._known: dict[str, tuple[Parts, ...]] = {}
         self._links: dict[str, tuple[Parts, ...]] = {}
+        self._bases: dict[tuple[Anchor, str, bool], tuple[Parts, ...]] = {}
 
     def spellings(self, folder: str) -> tuple[Parts, ...]:
         """All names of an absolute folder."""
@@ -212,6 +214,13 @@ class Ground:
 
     def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
         """What the anchor of `pattern` stands for."""
+        anchor = (pattern.anchor, pattern.rule.source.root, pattern.wide)
+        known = self._bases.get(anchor)
+        if known is None:
+            known = self._bases[anchor] = self._folders(pattern)
+        return known
+
+    def _folders(self, pattern: PathPattern) -> tuple[Parts, ...]:
         match pattern.anchor:
             case "filesystem":
                 return ((),)
@@ -344,8 +353,8 @@ class PathRules:
         """The rules that may cover one of the readings."""
         if not self._by_name:
             return self._always
-        names = {name for reading in readings for name in _folded(reading)}
-        return [*self._always, *(number for name in names for number in self._by_name.get(name, ()))]
+        names = self._by_name.keys() & set().union(*map(_folded, readings))
+        return [*self._always, *[number for name in names for number in self._by_name[name]]]
 
     def _holds(self, number: int, readings: Sequence[Parts], ground: Ground) -> bool:
         return any(pattern_covers(self._patterns[number], reading, ground) for reading in readings)

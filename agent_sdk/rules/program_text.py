@@ -18,6 +18,8 @@ _AWK_PLAIN_CALL = re.compile(
 _AWK_INDIRECT = re.compile(r"\bsystem\b|@[ \t]*[A-Za-z_]")
 _SED_RUNS = re.compile(r"e[ \t]+([^\n]+)")
 _AWK_PRINT = re.compile(r"\bprintf?\b[^;\n{}]*>")
+_AWK_GOES_ON = re.compile(r"(,|&&|\|\||[?:])[ \t]*\n")
+_AWK_KEYWORD = re.compile(r"\b(?:print|printf|return|else|do|in|case)[ \t]*\Z")
 
 
 def sed_is_harmless(script: str) -> bool:
@@ -134,6 +136,7 @@ def awk_is_harmless(program: str) -> bool:
     code = _awk_code(program)
     if code is None or _AWK_BAD.search(code):
         return False
+    code = _AWK_GOES_ON.sub(r"\1 ", code)
     if "|" in code.replace("||", "  "):
         return False
     return not _AWK_PRINT.search(code)
@@ -145,13 +148,15 @@ def _awk_code(program: str) -> str | None:
     position, previous = 0, "\n"
     while position < len(program):
         char = program[position]
-        if char == '"' or (char == "/" and previous in "(,{;!~&|=\n}"):
+        if char == '"' or (char == "/" and _begins_regex(previous, out)):
             end = _awk_literal_end(program, position)
             if end is None:
                 return None
             out.append('""')
             position, previous = end, '"'
             continue
+        if char == "/" and previous in ")+-$" and _hides_code(program, position):
+            return None
         if char == "#":
             newline = program.find("\n", position)
             position = len(program) if newline < 0 else newline
@@ -165,6 +170,17 @@ def _awk_code(program: str) -> str | None:
             previous = char
         position += 1
     return "".join(out)
+
+
+def _begins_regex(previous: str, before: list[str]) -> bool:
+    """True where a slash cannot be a division: behind an operator, or behind a word that no value ends with."""
+    return previous in "(,{;!~&|=\n}?:<>*%^[" or bool(_AWK_KEYWORD.search("".join(before[-12:])))
+
+
+def _hides_code(program: str, position: int) -> bool:
+    """True when a slash that may be a division or a regular expression would, as the latter, change what is code."""
+    end = _awk_literal_end(program, position)
+    return end is not None and any(char in program[position:end] for char in '"#;{}')
 
 
 def _awk_literal_end(program: str, start: int) -> int | None:

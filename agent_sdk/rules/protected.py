@@ -76,6 +76,7 @@ def _protected(reading: Parts, settings_dir: str) -> str | None:
     return reason and f"{last} is protected: {reason}"
 
 
+@lru_cache(maxsize=4096)
 def plain_name(name: str) -> str:
     """A name without what some file systems ignore: case, hidden characters, a stream, dots and blanks at the end.
 

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from agent_sdk.calls import ToolFacts
-from agent_sdk.rules.files import FileView
+from agent_sdk.rules.files import FileView, Glance, Sight, glance
 from agent_sdk.rules.paths import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
 from agent_sdk.rules.shell_view import ShellView
 from agent_sdk.rules.spelling import Spelled, spell
-from agent_sdk.values import JsonObject, lazy
+from agent_sdk.values import Json, JsonObject, lazy
 
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
+_FIELDS = frozenset({*_PATH_FIELDS, "command", "pattern", "url", "subagent_type"})
+_MAX_NAMED = 4_000
+
+Named: TypeAlias = tuple[tuple[str, Json], ...]
+
+
+def named(input: JsonObject, facts: ToolFacts, *, whole: bool) -> Named | None:
+    """What rules look at in an input: the fields that they know; all of it (`whole`) when they name parameters.
+
+    Two calls of a tool in which it is equal are the same to the rules. `None` when it is long, or no plain text.
+    """
+    size = 0
+    found: list[tuple[str, Json]] = []
+    for name, value in input.items():
+        if whole or name in _FIELDS or name == facts.writes or name == facts.reads:
+            if type(value) is not str:
+                return None
+            size += len(value)
+            found.append((name, value))
+    return tuple(found) if size <= _MAX_NAMED else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +68,18 @@ class Reading:
         self.facts = facts
         self.place = place
         self.registry = registry
-        self.ground = Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed)
+        self.files = glance(place.files)
+
+    @property
+    def sight(self) -> Sight | None:
+        """What was seen of the disk for this call so far; `None` when it is not the real disk."""
+        return self.files.sight if isinstance(self.files, Glance) else None
+
+    @lazy
+    def ground(self) -> Ground:
+        """The folders that anchors stand for."""
+        place = self.place
+        return Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed, files=self.files)
 
     @lazy
     def bash(self) -> ShellView | None:
@@ -79,7 +111,7 @@ class Reading:
         return tuple(self._spell(text) for text in texts)
 
     def _spell(self, text: str) -> Spelled:
-        return spell(text, self.place.cwd, self.ground.files)
+        return spell(text, self.place.cwd, self.files)
 
     @lazy
     def refused(self) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from agent_sdk.rules.lexer import plain_script
+from agent_sdk.rules.shell_flat import flat_script
 from agent_sdk.rules.shell_nodes import Script, ShellReading
 from agent_sdk.rules.shell_screen import MAX_CHARS, MAX_COMMANDS, join_lines, refusal
 from agent_sdk.rules.shell_split import split_commands
-from agent_sdk.rules.shell_tree import read_tree
+from agent_sdk.rules.shell_tree import grammar_installed, read_tree
 
 _NOTHING = Script(())
 
@@ -20,12 +21,18 @@ def read_command(command: str) -> ShellReading:
     return _cached(command)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _cached(command: str) -> ShellReading:
     return _read(command)
 
 
 def _read(command: str) -> ShellReading:
+    flat = flat_script(command) if grammar_installed() else None
+    return full_reading(command) if flat is None else ShellReading(flat, _NOTHING, plain=True, text=command)
+
+
+def full_reading(command: str) -> ShellReading:
+    """The reading of the grammar, compared with the strict one. `read_command` agrees, and need not always ask them."""
     problem = refusal(command)
     joined = None if problem else join_lines(command)
     if problem is None and joined is None:

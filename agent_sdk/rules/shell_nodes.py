@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from agent_sdk.values import lazy
+
 MarkKind: TypeAlias = Literal["param", "status", "other"]
 CommandKind: TypeAlias = Literal["command", "group", "define"]
 
@@ -71,7 +73,7 @@ class Redirect:
     literal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is worked out of it is kept with it
 class SimpleCommand:
     """One program call: its words, the assignments before it, its redirections.
 
@@ -83,6 +85,16 @@ class SimpleCommand:
     assigns: tuple[Word, ...] = ()
     redirects: tuple[Redirect, ...] = ()
     kind: CommandKind = "command"
+
+    @lazy
+    def texts(self) -> tuple[str, ...]:
+        """The texts of its words."""
+        return tuple([word.text for word in self.words])
+
+    @lazy
+    def static(self) -> bool:
+        """True when the program gets exactly `texts`."""
+        return all(word.static for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_sdk.rules.bash_pattern import SEPARATOR, BashPattern
-from agent_sdk.rules.file_operands import RECURSIVE, FileUse, file_uses
+from agent_sdk.rules.file_operands import PRINTS, RECURSIVE, FileUse, file_uses
 from agent_sdk.rules.paths import PathRules
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import Rule
-from agent_sdk.rules.shell_nodes import Redirect, Word
+from agent_sdk.rules.shell_nodes import Redirect, SimpleCommand, Word
 from agent_sdk.rules.shell_view import NULL, WRITES, ShellView, Where, is_network, path_text
 from agent_sdk.rules.spelling import Spelled, parts
 
@@ -54,13 +54,13 @@ class Places:
         return self.every_edit or self.edit.all_readings(path, view.ground)
 
     def operands(
-        self, view: ShellView, where: Where, words: Sequence[Word], spelled: int, pattern: BashPattern
+        self, view: ShellView, where: Where, command: SimpleCommand, spelled: int, pattern: BashPattern
     ) -> bool:
         """True when a wildcard may cover what the command writes, removes or enters.
 
         `spelled` words of it are written out in the rule.
         """
-        texts = [word.text for word in words]
+        words, texts = command.words, command.texts
         uses = file_uses(texts)
         name = texts[0]
         if name in ("cd", "pushd") and not uses:
@@ -68,6 +68,8 @@ class Places:
         for use in uses:
             if use.use == "read" or (use.index < spelled and use.into < spelled):
                 continue
+            if spelled > 1 and tuple(texts[:2]) in PRINTS:
+                return False
             if not self._operand(view, where, words, use, spelled, pattern):
                 return False
         if name in ("cd", "pushd"):

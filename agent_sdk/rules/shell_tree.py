@@ -65,6 +65,11 @@ def _parser() -> Parser | None:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+def grammar_installed() -> bool:
+    """False when tree-sitter is not there: then nothing scoped is allowed."""
+    return _parser() is not None
+
+
 def read_tree(text: str) -> tuple[Script, str | None]:
     """The commands that the grammar finds, and why they must not be trusted (None: they may). Never raises."""
     parser = _parser()

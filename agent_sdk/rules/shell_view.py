@@ -16,7 +16,7 @@ from agent_sdk.rules.protected import protected
 from agent_sdk.rules.shell import read_command
 from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_screen import MAX_CHARS
-from agent_sdk.rules.spelling import Parts, Spelled, joined, parts, spell
+from agent_sdk.rules.spelling import Parts, Spelled, absolute, joined, parts, spell
 from agent_sdk.values import lazy
 
 WRITES = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
@@ -93,15 +93,8 @@ class CommandFacts:
         """True when a `cd` stands in it."""
         return any(moved_by(command) is not None for command in self.reading.script.commands)
 
-    @lazy
-    def placeless(self) -> bool:
-        """True when nothing about it depends on the place or on the disk."""
-        named = (word.text for command in self.reading.script.commands for word in command.words[:1])
-        slashed = any("/" in name for name in named) or any("/" in argv.words[0] for argv in self.denials.argvs)
-        return not (self.redirects or self.uses or self.moves or slashed)
 
-
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _facts(command: str) -> CommandFacts:
     return CommandFacts(command)
 
@@ -114,6 +107,7 @@ class ShellView:
         self.facts = _facts(command) if len(command) <= MAX_CHARS else CommandFacts(command)
         self.ground = ground
         self.settings_dir = settings_dir
+        self._spelled: dict[tuple[str, str], Spelled] = {}
 
     @property
     def files(self) -> FileView:
@@ -154,27 +148,44 @@ class ShellView:
 
     def where(self, index: int) -> Where:
         """Where the command at `index` of a plain script runs."""
+        return self._places[index]
+
+    @lazy
+    def _places(self) -> list[Where]:
+        """Where each command of a plain script runs."""
+        commands = self.reading.script.commands
+        here = Where((self.ground.cwd,), False)
         if not self.facts.moves:
-            return Where((self.ground.cwd,), False)
-        folders, moved = [self.ground.cwd], False
-        for command in self.reading.script.commands[:index]:
+            return [here] * len(commands)
+        places: list[Where] = []
+        for command in commands:
+            places.append(here)
             move = moved_by(command)
             if move is not None:
-                target = cd_target(move)
-                text = path_text(target, 0) if target is not None else None
-                if text is None:
-                    moved = True
-                    continue
-                found = [_resolved(text, folder, self.files) for folder in folders]
-                moved = moved or not all(self.is_here(folder) for folder in found)
-                folders += found
-        return Where(tuple(dict.fromkeys(folders))[:_MAX_FOLDERS], moved)
+                here = self._behind(move, here)
+        return places
+
+    def _behind(self, move: tuple[Word, ...], before: Where) -> Where:
+        """Where commands behind a `cd` run: it may have failed, too."""
+        target = cd_target(move)
+        text = path_text(target, 0) if target is not None else None
+        if text is None:
+            return Where(before.folders, True)
+        found = [_resolved(text, folder, self.files) for folder in before.folders]
+        moved = before.moved or not all(self.is_here(folder) for folder in found)
+        return Where(tuple(dict.fromkeys([*before.folders, *found]))[:_MAX_FOLDERS], moved)
 
     def spelled(self, text: str, folders: Sequence[str]) -> tuple[Spelled, ...]:
         """A path in every directory that it may be taken from."""
         if text.startswith(("/", "~")):
             folders = folders[:1]
-        return tuple(spell(text, folder, self.files) for folder in folders)
+        return tuple(self._spell(text, folder) for folder in folders)
+
+    def _spell(self, text: str, folder: str) -> Spelled:
+        known = self._spelled.get((text, folder))
+        if known is None:
+            known = self._spelled[text, folder] = spell(text, folder, self.files)
+        return known
 
     @lazy
     def writes(self) -> tuple[Spelled, ...]:
@@ -187,6 +198,8 @@ class ShellView:
         return self._touched(("read",), READS)
 
     def _touched(self, uses: tuple[str, ...], operators: frozenset[str]) -> tuple[Spelled, ...]:
+        if not (self.facts.uses or self.facts.redirects):
+            return ()
         texts: list[str] = []
         for argv, use in self.facts.uses:
             if use.use in uses:
@@ -319,4 +332,6 @@ def cd_target(words: tuple[Word, ...]) -> Word | None:
 
 def _resolved(text: str, folder: str, files: FileView) -> str:
     """A folder name as an absolute path."""
-    return spell(text, folder, files).absolute if text else folder
+    if not text or "\0" in text:
+        return "/" if text else folder
+    return joined(parts(absolute(text, folder, files)))

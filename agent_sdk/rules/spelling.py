@@ -73,7 +73,7 @@ def joined(path: Parts) -> str:
 
 def hidden(text: str) -> bool:
     """True when `text` holds control, bidirectional, zero-width or other characters that a prompt would not show."""
-    return _HIDDEN.search(text) is not None
+    return not (text.isascii() and text.isprintable()) and _HIDDEN.search(text) is not None
 
 
 def folded(name: str) -> str:
@@ -171,8 +171,7 @@ def _follow(path: str, files: FileView, readings: list[Parts]) -> str | None:
     try:
         hops = files.hops(path)
         readings += [parts(hop) for hop in hops]
-        lexical = joined(parts(path))
-        if lexical != path and "/.." in path:
+        if "/.." in path and (lexical := joined(parts(path))) != path:
             readings.append(parts(lexical))
             readings += [parts(hop) for hop in files.hops(lexical)]
     except (OSError, ValueError):
@@ -190,7 +189,7 @@ def _odd(text: str, windows: bool) -> str | None:
     if text.startswith(("/dev/", "/proc/")) and _DESCRIPTOR.match(text):
         return "the path names a descriptor, not a file"
     if not windows:
-        return "the path looks like a URL" if _SCHEME.match(text) else None
+        return "the path looks like a URL" if ":/" in text and _SCHEME.match(text) else None
     return _odd_on_windows(text.replace("\\", "/"))
 
 

@@ -402,7 +402,7 @@ def fd_commands(argv: Sequence[str]) -> list[tuple[int, int]]:
     """Where the commands begin that `fd` runs; glued forms begin at the option itself."""
     for index, word in enumerate(argv):
         if word in ("-x", "-X", "--exec", "--exec-batch"):
-            return [(index + 1, len(argv))]
+            return [(index + 1, len(argv))] if index + 1 < len(argv) else []
         if index > 0 and word.startswith(("--exec=", "--exec-batch=", "-x", "-X")):
             return [(index, len(argv))]
     return []

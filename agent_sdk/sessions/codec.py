@@ -10,7 +10,7 @@ from typing import Literal
 
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.config import REMEMBER_SCOPES, RememberScope
-from agent_sdk.decisions import Allow, Behavior, Considered, Deny, PermissionUpdate, Words
+from agent_sdk.decisions import Allow, Behavior, Considered, Deny, PermissionUpdate, Trace, Verdict, Words
 from agent_sdk.errors import OptionsError, SessionError
 from agent_sdk.sessions.fields import Fields, moment_text, plain
 from agent_sdk.sessions.records import Answer, PendingApproval, SettledCall
@@ -224,15 +224,15 @@ def pending_from_json(raw: Json, record: str = "PendingApproval") -> PendingAppr
 
 
 def considered_to_json(step: Considered) -> dict[str, Json]:
-    """One step of a trace, as `permission` entries and parked calls keep it."""
-    return {
-        "step": step.step,
-        "said": step.said,
-        "by": step.by,
-        "where": step.where,
-        "note": step.note,
-        "took_us": step.took_us,
-    }
+    """One step of a trace: `where`, `note` and `took_us` only where there is one, for most steps say nothing."""
+    kept: dict[str, Json] = {"step": step.step, "said": step.said, "by": step.by}
+    if step.where is not None:
+        kept["where"] = step.where
+    if step.note:
+        kept["note"] = step.note
+    if step.took_us:
+        kept["took_us"] = step.took_us
+    return kept
 
 
 def considered_from_json(raw: Json, record: str = "Considered") -> Considered:
@@ -246,6 +246,34 @@ def considered_from_json(raw: Json, record: str = "Considered") -> Considered:
         note=fields.text_or("note", ""),
         took_us=fields.number("took_us"),
     )
+
+
+def trace_to_json(trace: Trace) -> list[dict[str, Json]]:
+    """A trace, as `permission` entries, parked calls and the command line have it."""
+    return [considered_to_json(step) for step in trace]
+
+
+def trace_from_json(raw: Json, record: str = "Trace") -> Trace:
+    """A trace. Raises SessionError."""
+    if not isinstance(raw, list | tuple):
+        raise SessionError(f"{record}: expected a list of steps")
+    return tuple(considered_from_json(step, f"{record}[{place}]") for place, step in enumerate(raw))
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
+    """The JSON form of a verdict, for programs. Fields are only ever added."""
+    return {
+        "behavior": verdict.behavior,
+        "tool_name": verdict.call.tool,
+        "tool_input": verdict.call.effective,
+        "cwd": verdict.call.cwd,
+        "by": verdict.by,
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "kind": verdict.kind,
+        "fix": verdict.fix,
+        "trace": trace_to_json(verdict.trace),
+    }
 
 
 def _behavior(fields: Fields) -> Behavior | None:

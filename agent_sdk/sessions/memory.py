@@ -42,9 +42,9 @@ from agent_sdk.values import JsonObject
 
 @dataclass(slots=True)
 class _Transcript:
+    written: datetime
     lines: list[str] = field(default_factory=list)
     uuids: set[str] = field(default_factory=set)
-    mtime: int = 0
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class InMemoryStore:
         """The sessions of a project with the time of their last entry."""
         with self._lock:
             return [
-                SessionListEntry(session_id=session_id, mtime=transcript.mtime)
+                SessionListEntry(session_id=session_id, mtime=micros(transcript.written) // 1000)
                 for (project, session_id, subpath), transcript in self._transcripts.items()
                 if project == project_key and not subpath
             ]
@@ -324,7 +324,10 @@ class InMemoryStore:
     # inside; the lock is held
 
     def _session(self, session_id: str) -> _Session:
-        return self._sessions.setdefault(session_id, _Session())
+        session = self._sessions.get(session_id)
+        if session is None:
+            session = self._sessions[session_id] = _Session()
+        return session
 
     def _known(self, session_id: str) -> _Session:
         return self._sessions.get(session_id) or _Session()
@@ -342,13 +345,16 @@ class InMemoryStore:
     def _add(self, key: SessionKey, texts: Sequence[tuple[str | None, str]]) -> None:
         if not texts:
             return
-        transcript = self._transcripts.setdefault(_address(key), _Transcript())
+        address, now = _address(key), self._now()
+        transcript = self._transcripts.get(address)
+        if transcript is None:
+            transcript = self._transcripts[address] = _Transcript(now)
         for uuid, text in texts:
             if uuid is None or uuid not in transcript.uuids:
                 transcript.lines.append(text)
                 if uuid is not None:
                     transcript.uuids.add(uuid)
-        transcript.mtime = micros(self._now()) // 1000
+        transcript.written = now
 
     # inside; the lock is not held
 

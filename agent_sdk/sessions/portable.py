@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 import anyio
 import anyio.to_thread
@@ -19,6 +18,7 @@ from agent_sdk.sessions.parcel import Parcel, Started, parcel_text, read_parcel
 from agent_sdk.sessions.records import Claim, Run
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.sessions.store import PROJECT_KEY, DeferralStore, Journal, SessionStore
+from agent_sdk.values import fresh_uuid
 
 log = logging.getLogger("agent_sdk.sessions")
 
@@ -134,7 +134,7 @@ def _there_already(parcel: Parcel) -> SessionError:
 @asynccontextmanager
 async def held(store: DeferralStore, session_id: str, what: str) -> AsyncIterator[Claim]:
     """Hold a session for a moment, so that no run changes it. Raises SessionBusyError while a run holds it."""
-    claim = await store.claim(session_id, f"{what} {os.getpid()} {uuid4().hex[:8]}", _LEASE)
+    claim = await store.claim(session_id, f"{what} {os.getpid()} {fresh_uuid()[:8]}", _LEASE)
     try:
         yield claim
     finally:

@@ -70,6 +70,16 @@ class SQLiteStore:
         lines = await self._file.read(lambda connection: transcripts.load(connection, transcripts.address_of(key)))
         return None if lines is None else json_objects("Entry", lines)
 
+    async def load_page(self, key: SessionKey, after: int, limit: int) -> list[tuple[int, JsonObject]]:
+        """The next entries of a transcript behind the place `after` (0 = from the start), each with its place.
+
+        At most `limit`; empty at the end, and for an unknown key. For reading what is too long to be held at once.
+        """
+        address = transcripts.address_of(key)
+        lines = await self._file.read(lambda connection: transcripts.page(connection, address, after, limit))
+        entries = json_objects("Entry", [text for _, text in lines])
+        return [(place, entry) for (place, _), entry in zip(lines, entries, strict=True)]
+
     async def list_sessions(self, project_key: str) -> list[SessionListEntry]:
         """The sessions of a project with the time of their last entry."""
         return await self._file.read(lambda connection: transcripts.sessions(connection, project_key))

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.sessions import checks
@@ -20,6 +21,7 @@ Address: TypeAlias = tuple[str, str, str]
 OF_A_SESSION = ("claims", "settled", "approvals", "journal", "closed_turns")
 
 
+@lru_cache(maxsize=1024)
 def stored(name: str) -> str:
     """A name as its column holds it: escaped to ASCII, so that lone surrogates and NUL fit."""
     return to_text(name)[1:-1]
@@ -67,6 +69,16 @@ def load(connection: sqlite3.Connection, address: Address) -> list[str] | None:
         return None
     rows = connection.execute("SELECT body FROM entries WHERE transcript = ? ORDER BY id", row)
     return [text for (text,) in rows]
+
+
+def page(connection: sqlite3.Connection, address: Address, after: int, limit: int) -> list[tuple[int, str]]:
+    """The next entries behind the place `after`, at most `limit`, each with its place; empty at the end."""
+    rows = connection.execute(
+        """SELECT e.id, e.body FROM transcripts t JOIN entries e ON e.transcript = t.id
+            WHERE t.project_key = ? AND t.session_id = ? AND t.subpath = ? AND e.id > ? ORDER BY e.id LIMIT ?""",
+        (*address, after, limit),
+    )
+    return [(int(place), str(text)) for place, text in rows]
 
 
 def sessions(connection: sqlite3.Connection, project_key: str) -> list[SessionListEntry]:

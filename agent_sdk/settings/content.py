@@ -22,6 +22,7 @@ GATING_EVENTS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
 """Events whose hooks can stop something: passing them over in silence would open a gate."""
 
 HARMLESS_MODES: tuple[PermissionMode, ...] = ("default", "plan", "dontAsk")
+_TOP_KEYS = {"permissions": "permissions", "hooks": "hooks", "disableallhooks": "disableAllHooks"}
 _READ_KEYS = frozenset((*PERMISSION_KEYS, "permissions", "hooks", "disableAllHooks"))
 
 Warnings: TypeAlias = list[str]
@@ -147,6 +148,10 @@ def _name_unknown_keys(top: JsonObject, permissions: JsonObject, path: str, warn
     for key in top:
         if key in PERMISSION_KEYS:
             warnings.append(f"{path}: {key!r} stands outside of permissions and does nothing: move it inside")
+        elif key not in _TOP_KEYS.values() and (
+            near := difflib.get_close_matches(key.lower(), list(_TOP_KEYS), 1, 0.8)
+        ):
+            warnings.append(f"{path}: unknown key {key!r}, which does nothing; did you mean {_TOP_KEYS[near[0]]!r}?")
 
 
 def _rules(

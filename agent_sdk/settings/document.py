@@ -5,6 +5,7 @@ What cannot be read as its author meant is a SettingsError with path, line and c
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -36,6 +37,15 @@ class Document:
     value: Json
     doubled: frozenset[str] = frozenset()
     indent: str = "  "
+
+
+ABSENT: Signature = (errno.ENOENT,)
+"""The signature of a file that is not there."""
+
+
+def is_there(path: str) -> bool:
+    """Whether there is a file by now where there was none: half the price of its signature, which has to fail first."""
+    return os.access(path, os.F_OK)
 
 
 def signature(path: str) -> Signature:

@@ -17,7 +17,7 @@ import anyio.to_thread
 from agent_sdk.config import SettingSource
 from agent_sdk.errors import RuleError, SettingsError
 from agent_sdk.rules.rule import Rule
-from agent_sdk.settings.document import Signature, signature
+from agent_sdk.settings.document import ABSENT, Signature, is_there, signature
 from agent_sdk.settings.files import SOURCES, LoadedSettings, SettingsPlaces, load_from
 
 log = logging.getLogger("agent_sdk.settings")
@@ -67,7 +67,7 @@ class SettingsWatch:
     def stale(self) -> bool:
         """True when a file may have changed since it was read. A few microseconds; opens nothing."""
         for path, seen in self._signatures:
-            if signature(path) != seen:
+            if (seen != ABSENT or is_there(path)) and signature(path) != seen:
                 return True
         return self._fresh
 

@@ -29,8 +29,10 @@ class ToolContext:
 
     `cwd` is where the call was judged. `idempotency_key` is the same for every attempt at this very call: hand it to
     services that can tell a repetition. `expected_state` is the state of the target that was approved (see
-    `tools/state.py`), `None` when nothing is bound. `left_out` says which files Grep and Glob must not open.
-    A tool that moves the working directory sets `new_cwd`; it counts from the next turn.
+    `tools/state.py`), `None` when nothing is bound. `target` is the file that the input names (`Tool.reads`,
+    `Tool.writes`), links followed, as it was judged: open this one, and no link in its place. `left_out` says which
+    files Grep and Glob must not open. A tool that moves the working directory sets `new_cwd`; it counts from the next
+    turn.
     """
 
     cwd: str
@@ -41,6 +43,7 @@ class ToolContext:
     working_directories: tuple[str, ...] = ()
     env: JsonObject | None = None
     expected_state: str | None = None
+    target: str | None = None
     left_out: ReadGuard | None = None
     spawn: Spawn | None = None
     new_cwd: str | None = None

@@ -51,13 +51,16 @@ async def in_thread(work: Callable[[], ToolResult], *, abandon: bool) -> ToolRes
         return ToolResult(f"{reason}: {error.filename}" if error.filename else reason, is_error=True)
 
 
-def open_regular(path: str) -> BinaryIO:
+def open_regular(path: str, *, target: str | None = None) -> BinaryIO:
     """Open a regular file for reading. Nothing else is ever opened, so this never waits.
 
-    Raises ToolError for a folder, a device, a pipe or a socket; OSError.
+    `target` is what `path` led to when it was judged: that is opened, and no link in its place. Raises ToolError for a
+    folder, a device, a pipe, a socket, or such a link; OSError.
     """
-    _refuse_odd(path, os.stat(path).st_mode)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    opened = target or path
+    _refuse_odd(path, os.stat(opened, follow_symlinks=target is None).st_mode)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (os.O_NOFOLLOW if target is not None else 0)
+    descriptor = os.open(opened, flags)
     file = os.fdopen(descriptor, "rb")
     try:
         _refuse_odd(path, os.fstat(descriptor).st_mode)
@@ -68,25 +71,28 @@ def open_regular(path: str) -> BinaryIO:
 
 
 def _refuse_odd(path: str, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        raise ToolError(f"{path} has become another link since this was approved; it was not opened.")
     if stat.S_ISDIR(mode):
         raise ToolError(f"{path} is a folder, not a file.")
     if not stat.S_ISREG(mode):
         raise ToolError(f"{path} is no regular file but a device, pipe or socket; it was not opened.")
 
 
-def write_atomically(path: str, data: bytes, *, expected: str | None) -> bool:
+def write_atomically(path: str, data: bytes, *, expected: str | None, target: str | None = None) -> bool:
     """Put `data` in the place of the file at `path`, all or nothing; True when the file is new.
 
     Missing folders are made. A link is followed to its target, which may be new; mode and owner of an existing file
     stay (another hard link to it keeps the old content). The data is on the disk before the name points to it. When
-    `expected` is given and is not the file's state right before that, nothing is written.
+    `expected` is given and is not the file's state right before that, nothing is written. `target` is what `path` led
+    to when it was judged: that is written, and no link in its place.
 
     Raises ToolError when the state differs, for a target that is no regular file or is write-protected; OSError.
     """
-    target = os.path.realpath(path)
-    _refuse_changed(path, expected)
+    target = target or os.path.realpath(path)
+    _refuse_changed(target, expected)
     try:
-        before: os.stat_result | None = os.stat(target)
+        before: os.stat_result | None = os.lstat(target)
     except FileNotFoundError:
         before = None
     if before is not None:
@@ -98,7 +104,7 @@ def write_atomically(path: str, data: bytes, *, expected: str | None) -> bool:
     temporary = os.path.join(folder, f".agent-sdk-{secrets.token_hex(8)}.tmp")
     try:
         _write_new(temporary, data, before)
-        _refuse_changed(path, expected)
+        _refuse_changed(target, expected)
         os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):

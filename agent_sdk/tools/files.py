@@ -29,7 +29,7 @@ def _write(tool_input: JsonObject, context: ToolContext) -> ToolResult:
         data = content.encode()
     except UnicodeEncodeError:
         raise ToolError("The content holds a lone surrogate, which is no character; nothing was written.") from None
-    created = write_atomically(path, data, expected=context.expected_state)
+    created = write_atomically(path, data, expected=context.expected_state, target=context.target)
     return ToolResult(f"{'Created' if created else 'Updated'} {path} ({len(data)} bytes).")
 
 
@@ -41,19 +41,19 @@ def _edit(tool_input: JsonObject, context: ToolContext) -> ToolResult:
             raise ToolError("Edit takes file_path, old_string and new_string, all strings.")
     if not old or old == new:
         raise ToolError("old_string is empty; use Write for a new file." if not old else "old_string is new_string.")
-    before = _whole(path)
+    before = _whole(path, context.target)
     state = "sha256:" + hashlib.sha256(before).hexdigest()
     if context.expected_state not in (None, state):
         raise ToolError(CHANGED)
     after, count, line = _replaced(before, old, new, every=every)
-    write_atomically(path, after, expected=state)
+    write_atomically(path, after, expected=state, target=context.target)
     where = f"in line {line}" if count == 1 else f"in {count} places, the first in line {line}"
     return ToolResult(f"Updated {path}: replaced {where}.")
 
 
-def _whole(path: str) -> bytes:
+def _whole(path: str, target: str | None) -> bytes:
     """The content of a text file. Raises ToolError when it is too large or no text; OSError."""
-    with open_regular(path) as file:
+    with open_regular(path, target=target) as file:
         size = os.fstat(file.fileno()).st_size
         data = b"" if size > MAX_EDIT_BYTES else file.read(MAX_EDIT_BYTES + 1) or b""
     if max(size, len(data)) > MAX_EDIT_BYTES:

@@ -32,7 +32,7 @@ def _read(tool_input: JsonObject, context: ToolContext) -> ToolResult:
         case _:
             raise ToolError("Read takes a file_path, which is a string.")
     first, most = _whole_number(tool_input, "offset", 1), _whole_number(tool_input, "limit", DEFAULT_LINES)
-    with open_regular(path) as file:
+    with open_regular(path, target=context.target) as file:
         beginning = file.read(_SNIFFED) or b""  # `None`: a file of the kernel that has nothing to say yet
         file.seek(0)
         if media_type := _image_type(beginning):

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import anyio
 
-from tests.bench.rows import Row, bare_loop, imports, row_a, verdicts, yardstick
+from tests.bench.everyday import prompts
+from tests.bench.rows import Row, bare_loop, imports, row_a, yardstick
+from tests.bench.verdicts import verdicts
 from tests.bench.waiting import commit_ms, live, parked, resumed, stored_calls
 
 STATEMENTS = (
@@ -52,7 +54,8 @@ def main() -> None:
     )
     table("C: stop at an approval, resume in a fresh process", [resumed(n) for n in (10, 200, 1000)])
     table("D: import", [imports(statement) for statement in (STATEMENTS[:2] if quick else STATEMENTS)])
-    table("V: one verdict (dry run)", verdicts())
+    table("V: one verdict, in microseconds", anyio.run(verdicts, 300 if quick else 2_000))
+    table("P: prompts for everyday commands of coding agents", prompts())
 
 
 if __name__ == "__main__":

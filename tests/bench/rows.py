@@ -20,7 +20,6 @@ from agent_sdk import (
     Allow,
     InMemoryStore,
     PermissionContext,
-    PermissionPolicy,
     Tool,
     ToolContext,
     ToolResult,
@@ -95,31 +94,6 @@ def imports(statement: str) -> Row:
             runs.append(json.loads(done.stdout))
     best: dict[str, float] = min(runs[1:], key=lambda run: float(run["import_ms"]))
     return {"statement": statement, **best}
-
-
-VERDICTS: tuple[tuple[str, str, dict[str, str]], ...] = (
-    ("whole tool", "mcp__notes__add", {"text": "x"}),
-    ("Bash, seen", "Bash", {"command": "npm test -- --watch"}),
-    ("path", "Edit", {"file_path": "src/app/main.py", "old_string": "a", "new_string": "b"}),
-    ("nothing matches", "Bash", {"command": "make all"}),
-)
-
-
-def verdicts() -> list[Row]:
-    """What one dry-run verdict costs, in microseconds, under ten rules."""
-    policy = PermissionPolicy.load(
-        allow=["Bash(npm test:*)", "Edit(src/**)", "mcp__notes", "Bash(git status)"],
-        ask=["Bash(git push:*)"],
-        deny=["Bash(rm:*)", "Read(./.env)", "Edit(//etc/**)", "WebFetch(domain:*.evil.example)", "Bash(curl:*)"],
-    )
-    rows: list[Row] = []
-    for name, tool, tool_input in VERDICTS:
-        policy.evaluate(tool, tool_input)
-        started = perf_counter()
-        for _ in range(2000):
-            verdict = policy.evaluate(tool, tool_input)
-        rows.append({"call": name, "us": round((perf_counter() - started) * 500, 1), "verdict": verdict.behavior})
-    return rows
 
 
 async def bare_loop(calls: int) -> Row:

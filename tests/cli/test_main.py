@@ -17,7 +17,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.getcwd()}
 
 COMMAND_NAMES = [
     *("demo", "run", "pending", "show", "answer", "resume"),
-    *("sessions", "export", "import", "prune", "explain", "rules"),
+    *("sessions", "export", "import", "prune", "explain", "rules", "policy"),
 ]
 MISTAKES = [
     ("nothing", [], "COMMAND"),

@@ -87,10 +87,10 @@ LINT = [
     (["--allow", "Bash(ls)", "--deny", "Bash"], "can never count: 'Bash'"),
     (["--allow", "Bash(ls)", "--ask", "Bash(ls)"], "can never count: 'Bash(ls)'"),
     (["--ask", "mcp__s__t", "--deny", "mcp__s"], "can never count: 'mcp__s'"),
-    (["--allow", "Bash"], "lets every call of Bash pass"),
+    (["--allow", "Bash"], "lets every command run"),
     (["--allow", "Bash(python3:*)"], "lets any program run"),
     (["--allow", "Bash(bash *)"], "lets any program run"),
-    (["--deny", "Bash(a)", "--deny", "Bash(a)"], "says the same as options deny[0]"),
+    (["--deny", "Bash(a:*)", "--deny", "Bash(a:*)"], "says the same as options deny[0]"),
 ]
 
 

@@ -123,4 +123,11 @@ def _store(part: Part, record: Record) -> Any:
                 _die()
             return done
 
+        async def write(self, *args: Any, closes: str | None = None) -> None:
+            if part.kill == "after tool" and closes is not None:
+                _die()
+            await super().write(*args, closes=closes)
+            if part.kill == "after result" and closes is not None:
+                _die()
+
     return Deadly(part.database) if part.kill != "never" else base(part.database)

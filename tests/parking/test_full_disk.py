@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_sdk import AgentOptions, Allow, Defer, SessionError, SQLiteStore, get_session_messages, query
+from agent_sdk import AgentOptions, Allow, Defer, HookMatcher, SessionError, SQLiteStore, get_session_messages, query
 from agent_sdk.testing import ScriptedModel
 from tests.engine.dialogue import Ran, hold, use
 
@@ -74,6 +75,13 @@ CASES = {
 }
 
 
+async def listen(*_: Any) -> None:
+    """A hook: a result that somebody hears is stored before that, one that nobody hears with the end of its turn."""
+
+
+HOOKS: dict[str, Any] = defaultdict(dict, end={"PostToolUse": [HookMatcher(hooks=[listen])]})
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize(("full_at", "tool_input", "ran_by_then"), CASES.values(), ids=CASES)
 async def test_the_disk_runs_full(full_at: str, tool_input: dict[str, Any], ran_by_then: int, tmp_path: Path) -> None:
@@ -84,7 +92,9 @@ async def test_the_disk_runs_full(full_at: str, tool_input: dict[str, Any], ran_
     await hold(["hello"], "hi", session_id="s", **options)
     store.full_at = full_at
     broken = ScriptedModel(["", [use("save", "a", **tool_input)]])
-    settings = AgentOptions(model=broken, session_store=store, session_id="s", tools=tools, can_use_tool=person)
+    settings = AgentOptions(
+        model=broken, session_store=store, session_id="s", tools=tools, can_use_tool=person, hooks=HOOKS[full_at]
+    )
     with pytest.raises(SessionError, match="disk of the session store is full"):
         [message async for message in query("go", options=settings)]
     assert len(ran.calls) == ran_by_then

@@ -32,6 +32,7 @@ from agent_sdk import (
 )
 from agent_sdk.calls import CallKey
 from agent_sdk.sessions.records import Begun, Claim, Run
+from agent_sdk.sessions.store import SessionKey
 from agent_sdk.testing import ScriptedModel
 
 LEASE = timedelta(seconds=1)
@@ -63,6 +64,12 @@ class DyingStore(QuickStore):
     async def end_call(self, claim: Claim, key: CallKey, result: ToolResult) -> None:
         """The end."""
         os.kill(os.getpid(), signal.SIGKILL)
+
+    async def write(self, claim: Claim, key: SessionKey, entries: Any, *, closes: str | None = None) -> None:
+        """The end, where a turn is closed: its last result is stored with that."""
+        if closes is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        await super().write(claim, key, entries)
 
 
 STORES = {"quick": QuickStore, "forgetful": ForgetfulStore, "dying": DyingStore}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_sdk.rules.bash_pattern import allow_line, compile_bash, exact_specifier
@@ -39,6 +39,8 @@ words = st.lists(st.text(st.characters(codec="ascii", categories=("L", "N", "P",
 
 
 @given(words.filter(lambda found: found[0] != ""))
+@example(["A=/"])
+@example(["ls", "A=/", "A+=."])
 def test_an_exact_rule_reads_back_as_its_command(texts: list[str]) -> None:
     """Whatever the words hold, the rule made from them covers them, and only them."""
     command = [Word(text) for text in texts]

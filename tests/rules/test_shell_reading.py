@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_sdk.rules.lexer import plain_script
-from agent_sdk.rules.shell import read_command
+from agent_sdk.rules.shell import full_reading, read_command
 from agent_sdk.rules.shell_nodes import Script
 from agent_sdk.rules.shell_screen import MAX_CHARS, join_lines
 from agent_sdk.rules.shell_split import split_commands
@@ -189,11 +189,11 @@ def test_the_split_finds_commands_in_any_text(text: str, expected: list[list[str
 
 def test_what_is_piped_is_known() -> None:
     """A pipe feeds its right side, a here-document of a group feeds the commands in it."""
-    assert [(feed.source, feed.sink) for feed in read_command("a | b | c").script.feeds] == [
+    assert [(feed.source, feed.sink) for feed in full_reading("a | b | c").script.feeds] == [
         ((0, 1), (1, 2)),
         ((0, 2), (2, 3)),
     ]
-    assert [(feed.source, feed.sink) for feed in read_command("{ sh; } <<E\nx\nE").script.feeds] == [((1, 2), (0, 1))]
+    assert [(feed.source, feed.sink) for feed in full_reading("{ sh; } <<E\nx\nE").script.feeds] == [((1, 2), (0, 1))]
 
 
 @pytest.mark.parametrize(

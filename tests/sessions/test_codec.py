@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.calls import CallKey, ToolResult
-from agent_sdk.decisions import Allow, Considered, Deny
+from agent_sdk.decisions import Allow, Considered, Deny, trace_lines
 from agent_sdk.errors import SessionError
+from agent_sdk.permissions.policy import PermissionPolicy
+from agent_sdk.session import permission_entry
 from agent_sdk.sessions import codec
 from agent_sdk.sessions.fields import json_object, json_text
 from agent_sdk.sessions.records import Answer, PendingApproval, SettledCall
@@ -177,3 +180,20 @@ def test_what_is_not_json_cannot_be_stored() -> None:
         json_text("Entry", {"a": float("nan")})
     with pytest.raises(SessionError, match="Entry is unreadable"):
         json_object("Entry", json.dumps([1]))
+
+
+def test_a_trace_has_one_form() -> None:
+    """The trace of a verdict, of its JSON form and of what is read back from a store are the same steps."""
+    policy = PermissionPolicy.load(setting_sources=(), allow=["Bash"], deny=["Bash(rm:*)"])
+    verdict = policy.evaluate("Bash", {"command": "rm x"})
+    stored = permission_entry(verdict)["trace"]
+    assert stored == codec.verdict_to_json(verdict)["trace"] == codec.trace_to_json(verdict.trace)
+    assert codec.trace_from_json(json.loads(json.dumps(stored))) == verdict.trace
+    assert [f"  {line}" for line in trace_lines(codec.trace_from_json(stored))] == verdict.explain().splitlines()[2:-1]
+
+
+@pytest.mark.parametrize("raw", [None, 3, "x", {}, [3], [{}], [{"step": "x", "said": "perhaps"}]], ids=repr)
+def test_a_trace_that_is_none(raw: Any) -> None:
+    """Whatever cannot be read as steps is a SessionError."""
+    with pytest.raises(SessionError):
+        codec.trace_from_json(raw)

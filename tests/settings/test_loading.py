@@ -87,6 +87,12 @@ IGNORED: dict[str, tuple[Any, list[str]]] = {
     "unknown key, far off": (permissions(zzz=1), ["unknown key 'zzz'", "known are allow, ask, deny"]),
     "key outside of permissions": ({"deny": ["Bash"]}, ["'deny' stands outside of permissions"]),
     "disableAllHooks is a text": ({"disableAllHooks": "true"}, ["disableAllHooks is true or false"]),
+    "unknown key, look-alike letters": (permissions(**{"\u0430llow": ["Bash"]}), ["did you mean 'allow'"]),
+    "unknown key, other case": (permissions(Deny=["Bash"]), ["unknown key 'Deny'", "did you mean 'deny'"]),
+    "no permissions": ({"permission": {"deny": ["Bash"]}}, ["unknown key 'permission'", "did you mean 'permissions'"]),
+    "other permissions": ({"Permissions": {"deny": ["Bash"]}}, ["did you mean 'permissions'"]),
+    "no hooks": ({"hook": {}}, ["did you mean 'hooks'"]),
+    "hooks, misspelt switch": ({"disableAllHook": True}, ["did you mean 'disableAllHooks'"]),
     "unknown keys elsewhere": ({"env": {"A": "1"}, "model": "x", "$schema": "y"}, []),
 }
 

@@ -1,0 +1,58 @@
+"""What the judge finds, and what it found before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agent_sdk.calls import ToolFacts
+from agent_sdk.decisions import Behavior, Opinion, Trace
+from agent_sdk.rules.files import Sight
+from agent_sdk.rules.reading import Named
+
+_MAX_KEPT = 1_024
+_MAX_SEEN = 64
+"""Looking at more names again would cost as much as judging anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a step decided. `kind` is the interop word for the reason of a prompt."""
+
+    behavior: Behavior
+    decision: Opinion
+    by: str
+    reason: str = ""
+    kind: str = "other"
+    rule: str | None = None
+    where: str | None = None
+    fix: str = ""
+
+
+Ruling: TypeAlias = tuple[Finding, Trace]
+Question: TypeAlias = tuple[str, ToolFacts, Named]
+
+
+class Precedents:
+    """Rulings under one snapshot, each with everything that was seen of the disk for it.
+
+    A ruling follows from the question (tool, its facts, what rules look at in the input), from the snapshot and from
+    what the disk said, and from nothing else. So it holds again when the disk, looked at anew, says the same of every
+    name: nothing that was seen is taken for granted, only the thinking is saved.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Question, tuple[Ruling, Sight]] = {}
+
+    def find(self, question: Question) -> Ruling | None:
+        """The ruling on the same question, if the disk still says what it said then."""
+        kept = self._kept.get(question)
+        return kept[0] if kept is not None and kept[1].still_so() else None
+
+    def keep(self, question: Question, ruling: Ruling, sight: Sight) -> None:
+        """Remember a ruling. Bounded: what is kept is dropped when it has become too much."""
+        if len(sight) > _MAX_SEEN:
+            return
+        if len(self._kept) >= _MAX_KEPT:
+            self._kept.clear()
+        self._kept[question] = (ruling, sight)

@@ -1,0 +1,82 @@
+"""The plainest command lines, read in one pass: words with single blanks between them, lists, pipes, `2>&1`.
+
+A command is plain only when the grammar and the strict lexer list the very same commands. For these lines that is
+certain beforehand, so neither is asked:
+
+- A word is made of characters that bash never takes for anything but themselves, wherever they stand: no quote, escape,
+  expansion, glob, brace, tilde, comment or operator can begin in it. Or it is all in quotes, without what is special
+  between those. It ends at a blank, at `;` before a blank, or with the line, so no two words can grow together.
+- What makes bash read the rest in another way is left out: reserved words, assignments, `declare` and the like, a
+  number before a redirection, line ends.
+- Operators stand between commands and have a blank behind them, and redirections come last and are of a closed list.
+
+What is left can be split in one way only: at the blanks. A property holds it against the full reading in the tests.
+What feeds what is not told: a line with a pipe that may name a shell, which would run what it is fed, is left out too.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from agent_sdk.rules.shell_nodes import Redirect, Script, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_text import RESERVED
+from agent_sdk.rules.wrappers import STARTS_SHELL, STDIN_SHELLS
+
+_MAX_CHARS = 1_000
+_MAX_COMMANDS = 20
+
+_PLAIN = r"[A-Za-z0-9_./=,:@%+-]++"
+_QUOTED = r"'[ -&(-~]*+'|\"[ !#%-\[\]-_a-~]*+\""
+_REDIRECTS = {
+    text: Redirect(op, fd, plain_word(target))
+    for text, op, fd, target in (
+        ("2>&1", ">&", "2", "1"),
+        ("1>&2", ">&", "1", "2"),
+        (">&2", ">&", "", "2"),
+        (">/dev/null", ">", "", "/dev/null"),
+        ("2>/dev/null", ">", "2", "/dev/null"),
+        ("&>/dev/null", "&>", "", "/dev/null"),
+    )
+}
+_REDIRECT = "|".join(map(re.escape, _REDIRECTS))
+_COMMAND = rf"[A-Za-z_./][A-Za-z0-9_./+-]*+(?: (?:{_PLAIN}|{_QUOTED})(?=[ ;]|\Z))*+(?: (?:{_REDIRECT}))*+"
+_LINE = re.compile(rf"{_COMMAND}(?:(?:;| ;| &&| \|\|| \|) {_COMMAND})*+")
+_COMMANDS = re.compile(rf"({_COMMAND})(?:(?:;| ;| &&| \|\|| \|) )?")
+_WORDS = re.compile(rf"({_REDIRECT})|({_PLAIN})|({_QUOTED})")
+_SPECIAL = RESERVED | {"declare", "typeset", "export", "readonly", "local", "unset", "unsetenv", "=="}
+"""Words that bash or the grammar reads in a way of their own: `==` is an operator to the grammar everywhere."""
+_SHELL = re.compile(
+    rf"(?:[ '\"/=]|-x)(?:{'|'.join(sorted(STDIN_SHELLS | STARTS_SHELL))}|dev/stdin|dev/fd/0)(?:\.exe)?/*[ ;'\"]"
+)
+"""What may name a shell, or its input as a file, in a line in small letters between blanks."""
+
+
+def flat_script(text: str) -> Script | None:
+    """The commands of one of the plainest lines; None for every other line."""
+    if len(text) > _MAX_CHARS or _LINE.fullmatch(text) is None:
+        return None
+    if "|" in text and _SHELL.search(f" {text.lower()} "):
+        return None
+    commands: list[SimpleCommand] = []
+    for part in _COMMANDS.findall(text):
+        command = _command(part)
+        if command is None:
+            return None
+        commands.append(command)
+    return Script(tuple(commands)) if len(commands) <= _MAX_COMMANDS else None
+
+
+@lru_cache(maxsize=512)
+def _command(text: str) -> SimpleCommand | None:
+    """One command of a flat line; None when a word in it has a meaning of its own."""
+    words: list[Word] = []
+    redirects: list[Redirect] = []
+    for redirect, plain, quoted in _WORDS.findall(text):
+        if plain in _SPECIAL:
+            return None
+        if redirect:
+            redirects.append(_REDIRECTS[redirect])
+        else:
+            words.append(plain_word(plain) if plain else Word(quoted[1:-1], quoted=True))
+    return SimpleCommand(tuple(words), (), tuple(redirects))

@@ -1,0 +1,92 @@
+"""A link that is put in a file's place between the judgement and the tool leads nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_sdk import Allow, InMemoryStore
+from tests.engine.dialogue import hold, use
+
+
+class Swapping(InMemoryStore):
+    """Does something in the very moment before a tool runs."""
+
+    def __init__(self, swap: Callable[[], object]) -> None:
+        super().__init__()
+        self.swap = swap
+
+    async def begin_call(self, *arguments: Any, **more: Any) -> Any:
+        """As its base, then the swap."""
+        begun = await super().begin_call(*arguments, **more)
+        self.swap()
+        return begun
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "Read": {},
+    "Write": {"content": "mine"},
+    "Edit": {"old_string": "secret", "new_string": "mine"},
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("through_link", [False, True], ids=["file", "link"])
+@pytest.mark.parametrize("how", ["rule", "person"])
+@pytest.mark.parametrize("tool", CALLS)
+async def test_a_link_in_the_place_of_a_judged_file_is_not_followed(
+    tool: str, how: str, through_link: bool, tmp_path: Path
+) -> None:
+    """Whatever was approved, and whoever did: the file outside is not read and not written."""
+    (tmp_path / "in").mkdir()
+    inside, outside = tmp_path / "in" / "notes", tmp_path / "outside"
+    inside.write_text("a secret of ours")
+    outside.write_text("a secret of others")
+    if through_link:
+        (tmp_path / "in" / "link").symlink_to("notes")
+
+    async def yes(*_: Any) -> Allow:
+        return Allow()
+
+    def swap() -> None:
+        inside.unlink()
+        inside.symlink_to(outside)
+
+    named = "link" if through_link else "notes"
+    options: dict[str, Any] = {"can_use_tool": yes} if how == "person" else {"allow": ["Edit(**)", "Read(**)"]}
+    held = await hold(
+        [[use(tool, "a", file_path=named, **CALLS[tool])], "fine"],
+        store=Swapping(swap), tools=[tool], cwd=tmp_path / "in", **options,
+    )  # fmt: skip
+    assert "of others" not in held.words["a"]
+    assert outside.read_text() == "a secret of others"
+    if tool == "Read":
+        assert held.results["a"].is_error
+        assert "has become another link since this was approved" in held.words["a"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("tool", CALLS)
+async def test_a_link_that_is_moved_before_the_tool_leads_where_it_led(tool: str, tmp_path: Path) -> None:
+    """The link itself may be moved: the tool goes to the file that was judged."""
+    (tmp_path / "in").mkdir()
+    link, inside, outside = tmp_path / "in" / "link", tmp_path / "in" / "notes", tmp_path / "outside"
+    inside.write_text("a secret of ours")
+    outside.write_text("a secret of others")
+    link.symlink_to("notes")
+
+    def swap() -> None:
+        link.unlink()
+        link.symlink_to(outside)
+
+    held = await hold(
+        [[use(tool, "a", file_path="link", **CALLS[tool])], "fine"],
+        store=Swapping(swap), tools=[tool], cwd=tmp_path / "in", allow=["Edit(**)", "Read(**)"],
+    )  # fmt: skip
+    assert not held.results["a"].is_error
+    assert "of others" not in held.words["a"]
+    assert outside.read_text() == "a secret of others"
+    assert inside.read_text() == {"Read": "a secret of ours", "Write": "mine", "Edit": "a mine of ours"}[tool]

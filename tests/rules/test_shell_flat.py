@@ -1,0 +1,134 @@
+"""The short ways of reading a command line say what the long ones say: for plain lines, and for ordinary programs."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_sdk.rules import deny_readings as long_way
+from agent_sdk.rules.deny_readings import deny_readings
+from agent_sdk.rules.shell import full_reading, read_command
+from agent_sdk.rules.shell_flat import flat_script
+from agent_sdk.rules.shell_nodes import ShellReading
+
+WORDS = [
+    *("npm", "git", "commit", "-m", "--grep=x", "-5", "5", "a=b", "=b", "a=", "a+=b", "==", "!=", "=", "+", "-", "--"),
+    *("./x", "/", "..", "x.y:z", "@scope/x", "10%", "+x", "a,b", "'q w'", '"q w"', "''", '""', "'a\"b'", '"a\'b"'),
+    *('"!"', "'$x'", '"$x"', "'`'", '"\\"', "'# x'", "#", "'2>&1'", '"&&"', "'{a,b}'", "{}", "~", "*", "[", "]"),
+    *("sh", "BASH.exe", "/bin/sh/", "-xsh", "--exec=sh", "fd", "xargs", "sudo", "env", "find", "-exec", "at", "cat"),
+    *("echo", "eval", "source", ".", "/dev/stdin", "ld-x", "busybox", "timeout", "-c", "trap", "watch", "parallel"),
+    *("in", "do", "time", "if", "test", "let", "export", "cd", "sub", "2>&1", ">/dev/null", "2>/dev/null", ">&2", ">x"),
+]
+JOINTS = [" && ", " || ", " | ", "; ", " ; ", ";", " & ", "|", "\n"]
+words = st.one_of(st.sampled_from(WORDS), st.text("ab01_./=,:@%+-'\" #;&|>!\\$", min_size=1, max_size=4))
+joints = st.one_of(st.just(" "), st.just(" "), st.just(" "), st.just("  "), st.sampled_from(JOINTS))
+lines = st.lists(st.tuples(words, joints), min_size=1, max_size=8).map(
+    lambda pairs: "".join(word + joint for word, joint in pairs[:-1]) + pairs[-1][0]
+)
+
+
+def assert_same(line: str) -> bool:
+    """Whether a line is flat; then the full reading lists the same commands, and deny rules see the same."""
+    flat = flat_script(line)
+    if flat is None:
+        return False
+    full = full_reading(line)
+    assert full.plain, full.not_understood
+    assert full.script.commands == flat.commands
+    assert deny_readings(ShellReading(flat, full.loose, plain=True)) == deny_readings(full)
+    return True
+
+
+@settings(max_examples=800, deadline=None)
+@given(lines)
+def test_a_flat_line_is_read_as_by_grammar_and_lexer(line: str) -> None:
+    """Whatever line is taken the short way, both readings agree on it, and on nothing but what it says."""
+    assert_same(line)
+
+
+def test_each_short_word_is_read_as_by_grammar_and_lexer() -> None:
+    """Every word of up to two plain characters, in every place of a command."""
+    taken = 0
+    for size in (1, 2):
+        for chars in itertools.product("ab01_./=,:@%+-", repeat=size):
+            for line in ("{} x", "x {}", "x {} y 2>&1", "x && {} | {}"):
+                taken += assert_same(line.replace("{}", "".join(chars)))
+    assert taken > 500
+
+
+def test_each_quoted_character_is_read_as_by_grammar_and_lexer() -> None:
+    """Every printable character, alone and between others, in both kinds of quotes."""
+    taken = 0
+    for code in range(32, 127):
+        for quote, text in itertools.product("'\"", ("{}", "a{}b", " {} ", "{}{}")):
+            taken += assert_same(f"x {quote}{text.replace('{}', chr(code))}{quote} y; z")
+    assert taken > 700
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ls",
+        "pytest tests/test_x.py -q",
+        "cd sub && npm test -- --grep name 2>&1 | tail -5",
+        "git commit -m 'a $b `c`' && git push",
+        'make CC=gcc -j4 "a b" || echo no; ls >/dev/null 2>&1',
+    ],
+)
+def test_common_lines_are_flat(line: str) -> None:
+    """What agents write most is read the short way."""
+    assert assert_same(line)
+    assert read_command(line).plain
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("A=1 ls", id="assignment"),
+        pytest.param("ls | sh", id="a shell reads a pipe"),
+        pytest.param("ls | fd -xsh", id="a shell glued to an option reads a pipe"),
+        pytest.param("ls | SH.EXE", id="a shell of Windows reads a pipe"),
+        pytest.param("ls | sudo /bin/bash", id="a shell behind a wrapper reads a pipe"),
+        pytest.param("test a == b", id="an operator of the grammar"),
+        pytest.param("time ls", id="reserved word"),
+        pytest.param("export x", id="declaration"),
+        pytest.param("ls  x", id="two blanks"),
+        pytest.param("ls ", id="blank at the end"),
+        pytest.param("ls;", id="nothing behind the operator"),
+        pytest.param("ls\nrm x", id="line end"),
+        pytest.param("ls &", id="background"),
+        pytest.param("ls 2>&1 x", id="word behind a redirection"),
+        pytest.param("ls 'a'b", id="glued quotes"),
+        pytest.param('ls "$x"', id="expansion"),
+        pytest.param('ls "a\\b"', id="backslash in double quotes"),
+        pytest.param("ls *", id="glob"),
+        pytest.param("ls ~", id="tilde"),
+        pytest.param("ls # x", id="comment"),
+        pytest.param("ls é", id="beyond ASCII"),
+        pytest.param("x" * 1_001, id="long"),
+        pytest.param("; ".join(["x"] * 21), id="many commands"),
+    ],
+)
+def test_the_rest_is_left_to_the_full_reading(line: str) -> None:
+    """Whatever might be read in two ways is no flat line."""
+    assert flat_script(line) is None
+
+
+@settings(max_examples=400, deadline=None)
+@given(lines)
+def test_ordinary_programs_have_no_reading_that_the_long_way_would_find(line: str) -> None:
+    """The short way for programs that run no other one gives deny rules what following each command gives."""
+    reading = full_reading(line)
+    short = deny_readings(reading)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_way, "_is_ordinary", lambda command: False)
+        assert deny_readings(reading) == short
+
+
+@pytest.mark.parametrize("line", ["fd -x", "fd --exec", "ls && fd -X"])
+def test_an_option_without_the_command_that_it_wants_is_read(line: str) -> None:
+    """`fd` with nothing to run has one reading: itself."""
+    assert deny_readings(read_command(line)).lines[-1].startswith("fd")
