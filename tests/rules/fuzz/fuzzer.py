@@ -32,8 +32,8 @@ class Fuzzer:
             for name, (kind, _, _) in POLICIES.items()
         }
         self._scoped = [policy for policy in self._policies.values() if policy.kind == "scoped"]
-        self._plain = Grammar(f"{seed} plain", PLAIN, str(open_scratch.bin), hiding=0.1)
-        self._dodge = Grammar(f"{seed} dodge", DODGE, str(shut_scratch.bin), hiding=0.4)
+        self._plain = Grammar(random.Random(f"{seed} plain"), PLAIN, str(open_scratch.bin), hiding=0.1)
+        self._dodge = Grammar(random.Random(f"{seed} dodge"), DODGE, str(shut_scratch.bin), hiding=0.4)
         self._seen: set[int] = set()
 
     def __enter__(self) -> Fuzzer:
