@@ -39,7 +39,7 @@ def judge(command: str, **rules: list[str]) -> int:
 some = st.lists(st.sampled_from(STRICT), max_size=2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(chances, st.booleans(), st.lists(st.sampled_from(ALLOW), max_size=3), some, some, st.sampled_from(STRICT))
 def test_one_more_deny_or_ask_rule_never_widens(
     chance: random.Random, wounded: bool, allow: list[str], deny: list[str], ask: list[str], more: str
@@ -51,7 +51,7 @@ def test_one_more_deny_or_ask_rule_never_widens(
     assert judge(command, allow=allow, deny=deny, ask=[*ask, more]) >= before
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(chances, st.booleans(), st.lists(st.sampled_from(ALLOW), min_size=1, max_size=4), some)
 def test_one_allow_rule_less_never_widens(
     chance: random.Random, wounded: bool, allow: list[str], deny: list[str]
@@ -69,7 +69,7 @@ def is_whole(command: str) -> bool:
     return understood and "#" not in command and "<<" not in command and not command.rstrip(" \t\n").endswith("&")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(
     chances,
     st.sampled_from([" && ", "; ", " || ", " | ", "\n", " & ", " |& ", " ;\n"]),
@@ -89,7 +89,7 @@ def test_two_commands_are_never_wider_than_each(
         assert both >= max(judge(first, **rules), judge(second, **rules))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(chances, st.booleans())
 def test_where_two_readings_differ_nothing_is_allowed(chance: random.Random, wounded: bool) -> None:
     """A line is plain only when the grammar and the strict lexer list the same commands; else no scoped rule holds."""
@@ -116,7 +116,7 @@ ODD = st.text(st.characters(), max_size=80) | st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(ODD | chances.map(lambda chance: script(chance, "dodge", wounded=True)))
 def test_no_text_makes_a_reading_raise_or_take_long(command: str) -> None:
     """Any characters at all, broken ones included: there is a verdict, within a quarter of a second of work."""
