@@ -9,6 +9,10 @@ from agent_sdk.rules.files import TableFiles
 from tests.rules.support import book, reading, verdict
 
 COVERED = [
+    ('Bash(echo "exit=$?")', 'echo "exit=$?"'),
+    ('Bash(echo "PID $!")', 'echo "PID $!" 2>/dev/null'),
+    ("Bash(echo $HOME *)", "echo $HOME a"),
+    ('Bash([ -n "$x" ])', '[ -n "$x" ]'),
     ("Bash(ls:*)", "ls"),
     ("Bash(ls:*)", "ls -la"),
     ("Bash(ls:*)", "ls a b \"c d\" 'e f'"),
