@@ -38,12 +38,11 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
     came: Came[T] = Came()
     task = _task()
     before = _cancellations(task)
-    cancelled = anyio.get_cancelled_exc_class()
     scope = None if seconds is None else anyio.move_on_after(seconds)
     try:
         with scope or _NO_LIMIT:
             came.value = await work()
-    except cancelled:
+    except anyio.get_cancelled_exc_class():
         await anyio.lowlevel.checkpoint_if_cancelled()
         if _cancellations(task) > before:
             raise
@@ -51,7 +50,7 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseExceptionGroup as group:
-        _, rest = group.split((Exception, cancelled))
+        _, rest = group.split((Exception, anyio.get_cancelled_exc_class()))
         if rest is not None:
             raise rest.exceptions[0] from group
         await anyio.lowlevel.checkpoint_if_cancelled()
@@ -60,7 +59,7 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
         came.error = error
     if _cancellations(task) > before:  # the work kept it to itself, but it was for the run
         await anyio.lowlevel.checkpoint_if_cancelled()
-        raise cancelled
+        raise anyio.get_cancelled_exc_class()
     came.late = scope is not None and scope.cancel_called
     return came
 

@@ -144,15 +144,15 @@ Message: TypeAlias = AssistantMessage | UserMessage | SystemMessage | StreamEven
 def content_block(raw: JsonObject) -> ContentBlock:
     """The typed view of one stored content block; a kind or shape without a class becomes an `OtherBlock`."""
     match raw:
+        case {"type": "tool_use", "id": str(id_), "name": str(name), "input": Mapping() as tool_input}:
+            return ToolUseBlock(id_, name, tool_input)
+        case {"type": "tool_result", "tool_use_id": str(tool_use_id)}:
+            return ToolResultBlock(tool_use_id, _result_content(raw.get("content")), raw.get("is_error") is True)
         case {"type": "text", "text": str(text)}:
             return TextBlock(text)
         case {"type": "thinking", "thinking": str(thinking)}:
             signature = raw.get("signature")
             return ThinkingBlock(thinking, signature if isinstance(signature, str) else "")
-        case {"type": "tool_use", "id": str(id_), "name": str(name), "input": Mapping() as tool_input}:
-            return ToolUseBlock(id_, name, tool_input)
-        case {"type": "tool_result", "tool_use_id": str(tool_use_id)}:
-            return ToolResultBlock(tool_use_id, _result_content(raw.get("content")), raw.get("is_error") is True)
         case _:
             return OtherBlock(raw)
 

@@ -20,7 +20,7 @@ async def admit_prompt(session: Session, content: Sequence[JsonObject]) -> Ended
 
     A hook that fails blocks the prompt: a gate that did not answer is no yes.
     """
-    matchers = session.options.matchers.get("UserPromptSubmit", ())
+    matchers = session.hooks.get("UserPromptSubmit", ())
     if not matchers:
         return list(content)
     prompt = text_of(content)
@@ -57,7 +57,7 @@ async def admit_arrivals(session: Session) -> None:
 
 async def ask_stop_hooks(session: Session, ended: Ended, stop_blocks: int) -> Ended | None:
     """The model has finished: Stop hooks may send it on (`None`), at most eight times in a row."""
-    matchers = session.options.matchers.get("Stop", ())
+    matchers = session.hooks.get("Stop", ())
     if not matchers:
         return ended
 

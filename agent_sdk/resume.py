@@ -211,7 +211,7 @@ class _Reentry:
         return True
 
     async def _hear(self, docket: Docket, call: ToolCall) -> Heard:
-        matchers = self.session.options.matchers.get("PreToolUse", ())
+        matchers = self.session.hooks.get("PreToolUse", ())
         if not matchers:
             return Heard(call=call)
         scene = self.session.scene()

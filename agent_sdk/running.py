@@ -75,7 +75,7 @@ async def call_tool(session: Session, tool: Tool, call: ToolCall, state: str | N
 async def hear_after(session: Session, call: ToolCall, result: ToolResult) -> After:
     """PostToolUse and PostToolUseFailure hooks: they may add words and change what the model reads."""
     event: Literal["PostToolUse", "PostToolUseFailure"] = "PostToolUseFailure" if result.is_error else "PostToolUse"
-    matchers = session.options.matchers.get(event, ())
+    matchers = session.hooks.get(event, ())
     if not matchers:
         return After(result)
 

@@ -116,6 +116,7 @@ class Session:
         self.id = session_id
         self.directory = self.cwd = options.directory
         self.tools = options.registry
+        self.hooks = options.matchers
         self.ledger = Ledger(store, session_id)
         self.history = History()
         self.settings = own_settings(options)

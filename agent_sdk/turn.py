@@ -362,10 +362,11 @@ class Turn:
 
     async def _begin_and_run(self, docket: Docket, verdict: Verdict) -> None:
         call, ledger = verdict.call, self.session.ledger
+        key = call.key
         settled, self.to_settle = self.to_settle, []
         others = await self._changed_by_others(docket)
         await checkpoint_if_cancelled()  # a call before this one may have kept its cancellation to itself
-        match await ledger.begin(call.key, call.effective, settled):
+        match await ledger.begin(key, call.effective, settled):
             case Done(result):
                 self.results[call.id] = result
                 return
@@ -382,7 +383,7 @@ class Turn:
             self._disk_touched = True
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
         result = with_note(ran.result, note)
-        await ledger.end(call.key, result, closing=self._closes_next())
+        await ledger.end(key, result, closing=self._closes_next())
         self.results[call.id] = result
         await self._follow(docket, others)
         after = await hear_after(self.session, call, result)
@@ -394,7 +395,7 @@ class Turn:
     def _closes_next(self) -> bool:
         """Whether nothing waits any more before the turn is closed: this is the last result, and nobody hears it."""
         is_last = len(self.results) == len(self.blocks) - 1
-        matchers = self.session.options.matchers
+        matchers = self.session.hooks
         heard = matchers.get("PostToolUse") or matchers.get("PostToolUseFailure")
         return is_last and not heard and not self.session.arrivals
 
@@ -416,6 +417,8 @@ class Turn:
                     self._bound[waiting.call.id] = state
 
     def _waiting_for_file(self, docket: Docket) -> list[Docket]:
+        if not self._bound:
+            return []
         return [
             other
             for id_, other in self.dockets.items()

@@ -1,9 +1,14 @@
-"""Takes a plain command line apart for people: its commands, the files it redirects to and from. Decides nothing."""
+"""Takes a plain command line apart for people, as it is written: its commands, the files it redirects to and from.
+
+Decides nothing. The rules go by `rules.shell`, which has no use for how a thing was written; the two must agree.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+
+from agent_sdk.rules.shell import read_command
 
 LONGEST = 5_000
 MOST_STEPS = 30
@@ -30,7 +35,7 @@ class Apart:
 
 def take_apart(command: str) -> Apart | None:
     """The commands of a plain line, in order; `None` for anything with substitutions, loops, groups or here-documents,
-    and for what is very long. For display: what a rule covers is decided elsewhere.
+    for what is very long, and where the reading that rules go by finds another number of commands.
     """
     if len(command) > LONGEST or "$'" in command or _TOO_MUCH.search(_without_quotes(command)):
         return None
@@ -55,7 +60,7 @@ def take_apart(command: str) -> Apart | None:
     apart.steps = [step for step in apart.steps if step]
     if len(apart.steps) > MOST_STEPS or any(map(_KEYWORDS.match, apart.steps)):
         return None
-    return apart
+    return apart if len(apart.steps) == len(read_command(command).script.commands) else None
 
 
 def _without_quotes(command: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_sdk.rules.shell_nodes import Mark, Word
+from agent_sdk.rules.shell_nodes import Mark, SimpleCommand, Word
 from agent_sdk.rules.shell_text import expand_braces
 
 _IFS = frozenset(["$IFS", "${IFS}"])
@@ -61,6 +61,11 @@ def _emptied(word: Word) -> tuple[str, str]:
         shape += (word.shape[at : mark.start], blank)
         at = mark.end
     return "".join((*text, word.text[at:])), "".join((*shape, word.shape[at:]))
+
+
+def argv_of(command: SimpleCommand) -> Argv:
+    """The words of a command as deny takes them."""
+    return Argv(command.texts, command.words) if command.static else expanded(command.words)
 
 
 def expanded(words: Sequence[Word]) -> Argv:

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from agent_sdk.rules.argv import Argv, expanded
+from agent_sdk.rules.argv import Argv, argv_of
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
-from agent_sdk.rules.escape_table import PROGRAMS
 from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
@@ -28,7 +27,7 @@ from agent_sdk.rules.late_text import (
 )
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Redirect, Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
     RUNNERS,
@@ -73,21 +72,9 @@ _LAUNCHERS = frozenset(
 )
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
-_QUIET = frozenset(
-    Redirect(op, fd, plain_word(target))
-    for op, fd, target in ((">&", "2", "1"), (">&", "1", "2"), (">&", "", "2"), (">", "2", "/dev/null"))
-)
 _ENV_BLANK = "\\_"
 _RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
-_FOLLOWED = frozenset(
-    [
-        *(_SUBSCRIPTS | _AWKS | STDIN_SHELLS | _LAUNCHERS | SETTERS | CALLBACKS.keys() | RUNNERS.keys()),
-        *(WRAPPERS.keys() | PROGRAMS.keys()),
-        *("((", "source", ".", "find", "fd", "fdfind", "git", "trap", "alias", "fc", "tee", "crontab"),
-    ]
-)
-"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +204,7 @@ class _Collector:
         if not command.static and any(word.marks for word in command.words):
             folded = fold_name(name_word.text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
-        argv = Argv(command.texts, command.words) if command.static else expanded(command.words)
+        argv = argv_of(command)
         if argv.words:
             self._follow(argv, fed, 0)
         if fed.trusted and not _known_name(name_word):
@@ -474,14 +461,21 @@ class _Collector:
                 self._text(f'"{word}"', hidden=False)
 
 
+_FOLLOWED = frozenset(
+    [*_SUBSCRIPTS, "((", *_AWKS, "sed", "alias", "fc", "tee", "crontab", "source", ".", "find", "fd", "fdfind", "git"]
+).union(["trap"], SETTERS, CALLBACKS, STDIN_SHELLS, _LAUNCHERS, WRAPPERS, RUNNERS)
+"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
+
+
 def _is_ordinary(command: SimpleCommand) -> bool:
     """True for a call of a program that runs no other one, with words that are all certain: it is its only reading."""
-    if command.assigns or not command.words or not command.static or command.kind == "define":
+    if command.assigns or command.redirects or not command.words or not command.static or command.kind == "define":
         return False
-    name = command.texts[0]
-    if name in _FOLLOWED or not name.isascii() or "/" in name or "=" in name or name.startswith("ld-"):
+    written = command.texts[0]
+    name = fold_name(written)
+    if name in _FOLLOWED or name.startswith("ld-") or "/" in name or "=" in name or not written.isascii():
         return False
-    return fold_name(name) not in _FOLLOWED and all(redirect in _QUIET for redirect in command.redirects)
+    return program_of(written)[1] is None
 
 
 def _known_name(word: Word) -> bool:

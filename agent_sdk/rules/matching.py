@@ -46,11 +46,14 @@ class Rulebook:
     def left_out(self, place: Place) -> Callable[[str], bool]:
         """Tells of files that a search meets whether a Read deny or ask rule covers them, so that it leaves them out.
 
-        Made for one search: links on the side of the rules are followed once.
+        Made for one search: links on the side of the rules are followed once. Costs nothing until it is asked.
         """
-        ground = Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed)
+        ground: Ground | None = None
 
         def covered(path: str) -> bool:
+            nonlocal ground
+            if ground is None:
+                ground = Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed)
             spelled = spell(path, place.cwd, place.files)
             return self._deny.hides(spelled, ground) or self._ask.hides(spelled, ground)
 

@@ -38,7 +38,7 @@ def assert_same(line: str) -> bool:
     full = full_reading(line)
     assert full.plain, full.not_understood
     assert full.script.commands == flat.commands
-    assert deny_readings(ShellReading(flat, full.loose, plain=True)) == deny_readings(full)
+    assert deny_readings(ShellReading(flat, full.loose, plain=True, text=line)) == deny_readings(full)
     return True
 
 
@@ -54,7 +54,7 @@ def test_each_short_word_is_read_as_by_grammar_and_lexer() -> None:
     taken = 0
     for size in (1, 2):
         for chars in itertools.product("ab01_./=,:@%+-", repeat=size):
-            for line in ("{} x", "x {}", "x {} y 2>&1", "x && {} | {}"):
+            for line in ("{} x", "x {}", "x {} y 2>&1", "x && {} y | head {}"):
                 taken += assert_same(line.replace("{}", "".join(chars)))
     assert taken > 500
 
@@ -91,6 +91,9 @@ def test_common_lines_are_flat(line: str) -> None:
         pytest.param("ls | sh", id="a shell reads a pipe"),
         pytest.param("ls | fd -xsh", id="a shell glued to an option reads a pipe"),
         pytest.param("ls | SH.EXE", id="a shell of Windows reads a pipe"),
+        pytest.param("ls | sudo -s", id="a wrapper that starts a shell reads a pipe"),
+        pytest.param("ls | at now", id="a program that keeps commands reads a pipe"),
+        pytest.param("ls | ./mine", id="a program that nobody knows reads a pipe"),
         pytest.param("ls | sudo /bin/bash", id="a shell behind a wrapper reads a pipe"),
         pytest.param("test a == b", id="an operator of the grammar"),
         pytest.param("time ls", id="reserved word"),
