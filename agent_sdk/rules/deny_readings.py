@@ -49,6 +49,7 @@ from agent_sdk.rules.wrappers import (
 
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
+_MAX_WORDS = 5_000  # as many as a line within the limits can have
 _MAX_ARGUMENTS = 200
 _MAX_LAUNCHED = 12
 _SUBSCRIPTS = frozenset(
@@ -145,8 +146,10 @@ class _Collector:
             self.unseen = True
             self._texts = [f'"{text}"' for text in quoted][:_MAX_TEXTS]
             self._drain()
-        kept = self.unseen or not self._written.isdisjoint(self._started), self.nameless
-        self._texts = self._guesses[:_MAX_TEXTS]
+        guesses = list(dict.fromkeys(self._guesses))
+        lost = len(guesses) > _MAX_TEXTS or not self._written.isdisjoint(self._started)
+        kept = self.unseen or lost, self.nameless
+        self._texts = guesses[:_MAX_TEXTS]
         self._drain()
         self.unseen, self.nameless = kept
 
@@ -288,7 +291,7 @@ class _Collector:
             self.unseen = True
         if program is None or program.interpreter or program.text:
             return
-        for hit in escapes(argv.words):
+        for hit in escapes(argv.words[:_MAX_WORDS]):
             if hit.first == 0 or _RUNS.isdisjoint(hit.why.split()):
                 continue
             plain = 0
