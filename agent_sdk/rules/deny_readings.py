@@ -425,8 +425,9 @@ class _Collector:
         appended = argv.appended or name in ("xargs", "parallel")
         for text in found.strings:
             self._text(text, hidden=argv.any_hidden or "${" in text)
-            if name == "env":
-                self._text(f"env {text.replace(_ENV_BLANK, ' ')}", hidden=False)
+            if name == "env":  # it splits the text into words of its own, the rest follows
+                rest = words[found.starts[0] :] if found.starts else ()
+                self._text(" ".join(("env", text.replace(_ENV_BLANK, " "), *rest)), hidden=False)
         if found.bare and not found.strings:
             self.unseen = self.unseen or argv.appended
             if name in STARTS_SHELL and fed.given:
