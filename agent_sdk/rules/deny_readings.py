@@ -363,6 +363,8 @@ class _Collector:
             self.unseen = True
         elif text.strip():
             self._texts.append(text)
+            if "$'" in text or '$"' in text:  # to a plain sh the dollar is text
+                self._texts.append(text.replace("$'", "\\$'").replace('$"', '\\$"'))
 
     def _special(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
