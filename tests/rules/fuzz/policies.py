@@ -129,15 +129,22 @@ def _missing(command: str, calls: Sequence[Call]) -> list[Call]:
         if call == ("cat",) and idioms:
             idioms -= 1
             continue
-        for at, words in enumerate(ours):
-            behind = words[1:] if words[:1] == ["time"] else words
-            behind = behind[1:] if behind is not words and behind[:1] in (["-p"], ["--"]) else behind
-            if any(_same(call, each) for each in (words, behind, behind[1:])):
-                del ours[at]
-                break
-        else:
+        found = next((at for at, words in enumerate(ours) if _same(call, words) or _same(call, _timed(words))), None)
+        if found is None:
             missing.append(call)
+        else:
+            del ours[found]
     return missing
+
+
+def _timed(words: list[str | None]) -> list[str | None]:
+    """The words behind the keyword `time` and its options, which is no program for shfmt."""
+    if words[:1] != ["time"]:
+        return words
+    start = 1
+    while words[start : start + 1] in (["-p"], ["--"], ["time"]):
+        start += 1
+    return words[start:]
 
 
 def _same(call: Call, words: Sequence[str | None]) -> bool:
@@ -165,11 +172,17 @@ def _argvs(command: SimpleCommand) -> Iterable[tuple[Word | None, ...]]:
 
 
 def _fits(pattern: Sequence[Word | None], words: Sequence[str]) -> bool:
-    """True when bash may have made `words` of the words that were read."""
+    """True when bash may have made `words` of the words that were read; the program is known by its base name."""
+    name = pattern[0] if pattern else None
+    if name is not None and name.static:
+        return name.text.rpartition("/")[2] == words[0] and _operands_fit(pattern[1:], words[1:])
+    return _operands_fit(pattern, words)
+
+
+def _operands_fit(pattern: Sequence[Word | None], words: Sequence[str]) -> bool:
     if not pattern:
         return not words
     head, rest = pattern[0], pattern[1:]
     if head is not None and head.static:
-        text = head.text.rpartition("/")[2] if words and len(pattern) and head.text.endswith(words[0]) else head.text
-        return bool(words) and words[0] in (text, head.text) and _fits(rest, words[1:])
-    return any(_fits(rest, words[taken:]) for taken in range(len(words) + 1))
+        return bool(words) and words[0] == head.text and _operands_fit(rest, words[1:])
+    return any(_operands_fit(rest, words[taken:]) for taken in range(len(words) + 1))

@@ -124,7 +124,7 @@ class Scratch:
     def run(self, command: str) -> Ran:
         """Runs one command as the Bash tool does. Never raises for what the command does."""
         self.log.unlink(missing_ok=True)
-        as_nobody = {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
+        nobody = _NOBODY if os.geteuid() == 0 else None
         process = subprocess.Popen(
             [BASH, "--noprofile", "--norc", "-p", "-c", 'eval "$1"', "_", command],
             cwd=self.work,
@@ -134,7 +134,9 @@ class Scratch:
             stderr=subprocess.PIPE,
             start_new_session=True,
             preexec_fn=_limits,
-            **as_nobody,
+            user=nobody,
+            group=nobody,
+            extra_groups=None if nobody is None else (),
         )
         timed_out = False
         try:
