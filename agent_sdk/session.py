@@ -28,7 +28,7 @@ from agent_sdk.permissions.desk import Gates
 from agent_sdk.permissions.in_force import CurrentPolicy
 from agent_sdk.permissions.pipeline import Pipeline
 from agent_sdk.permissions.snapshot import Snapshot
-from agent_sdk.rules.files import OsFiles
+from agent_sdk.rules.files import FileView, OsFiles, Sight
 from agent_sdk.rules.matching import Place, Rulebook
 from agent_sdk.rules.spelling import absolute
 from agent_sdk.sessions.codec import considered_to_json, trace_to_json
@@ -265,7 +265,7 @@ async def target_state(tool: Tool, call: ToolCall) -> str | None:
 
 def target_of(tool: Tool, call: ToolCall) -> str | None:
     """The file that a call would write, as an absolute path; `None` for tools that write none."""
-    return _named_file(call, tool.writes)
+    return _named_file(call, tool.writes, OsFiles())
 
 
 def opens_files(tool: Tool) -> bool:
@@ -273,17 +273,22 @@ def opens_files(tool: Tool) -> bool:
     return tool.writes is not None or tool.reads is not None
 
 
-def opened_file(tool: Tool, call: ToolCall) -> str | None:
-    """The file that a call would read or write, links followed; `None` when it names none."""
-    path = _named_file(call, tool.writes or tool.reads)
-    return None if path is None else os.path.realpath(path)
+def opened_file(tool: Tool, call: ToolCall, files: FileView, sight: Sight | None) -> str | None:
+    """The file that a call would read or write, links followed as they were in the `sight` that it was judged by.
+
+    The name itself when the links led nowhere then; `None` when the call names no file. Never raises.
+    """
+    path = _named_file(call, tool.writes or tool.reads, files)
+    if path is None or sight is None:
+        return path
+    return sight.leads(path) or path.rstrip("/")
 
 
-def _named_file(call: ToolCall, name: str | None) -> str | None:
+def _named_file(call: ToolCall, name: str | None, files: FileView) -> str | None:
     path = call.effective.get(name) if name is not None else None
     if not isinstance(path, str) or not path or "\0" in path:
         return None
-    return absolute(path, call.cwd, OsFiles())
+    return absolute(path, call.cwd, files)
 
 
 def own_settings(options: AgentOptions) -> Settings:

@@ -13,9 +13,11 @@ from agent_sdk.rules.reading import Named
 _MAX_KEPT = 1_024
 _MAX_SEEN = 64
 """Looking at more names again would cost as much as judging anew."""
+_MAX_LETTERS = 16_000
+"""In all these names together: what is kept must not grow with what a model sends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, though never changed: it is made for every judgement
 class Finding:
     """What a step decided. `kind` is the interop word for the reason of a prompt."""
 
@@ -38,20 +40,21 @@ class Precedents:
 
     A ruling follows from the question (tool, its facts, what rules look at in the input), from the snapshot and from
     what the disk said, and from nothing else. So it holds again when the disk, looked at anew, says the same of every
-    name: nothing that was seen is taken for granted, only the thinking is saved.
+    name: nothing that was seen is taken for granted, only the thinking is saved. (What links in very many rules lead to
+    is followed once and kept by the rules, with precedents and without.)
     """
 
     def __init__(self) -> None:
         self._kept: dict[Question, tuple[Ruling, Sight]] = {}
 
-    def find(self, question: Question) -> Ruling | None:
-        """The ruling on the same question, if the disk still says what it said then."""
+    def find(self, question: Question) -> tuple[Ruling, Sight] | None:
+        """The ruling on the same question and what was seen for it, if the disk still says what it said then."""
         kept = self._kept.get(question)
-        return kept[0] if kept is not None and kept[1].still_so() else None
+        return kept if kept is not None and kept[1].still_so() else None
 
     def keep(self, question: Question, ruling: Ruling, sight: Sight) -> None:
         """Remember a ruling. Bounded: what is kept is dropped when it has become too much."""
-        if len(sight) > _MAX_SEEN:
+        if len(sight) > _MAX_SEEN or sight.letters > _MAX_LETTERS:
             return
         if len(self._kept) >= _MAX_KEPT:
             self._kept.clear()

@@ -12,8 +12,9 @@ from typing import TypeAlias
 from agent_sdk.calls import ToolCall, ToolFacts
 from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, Opinion, Trace, Verdict
 from agent_sdk.permissions.finding import Finding, Question, Ruling
-from agent_sdk.permissions.modes import mode_says
+from agent_sdk.permissions.modes import SILENT, mode_says
 from agent_sdk.permissions.snapshot import Snapshot
+from agent_sdk.rules.files import Sight
 from agent_sdk.rules.matching import Found, Reading
 from agent_sdk.values import JsonObject, lazy
 
@@ -59,11 +60,14 @@ class Case:
     @lazy
     def readings(self) -> tuple[Reading, ...]:
         """Both readings; one when nothing was rewritten."""
+        if self.original is self.call.effective:
+            return (self.reading,)
         one, other = self.reading, self.original_reading
         return (one,) if one is other else (one, other)
 
 
 Step: TypeAlias = Callable[[Case], Finding | None]
+_ALLOW = Allow()
 
 
 def hook_denies(case: Case) -> Finding | None:
@@ -77,8 +81,7 @@ def deny_rules(case: Case) -> Finding | None:
     """A deny rule wins in every mode, on the original and on the rewritten input."""
     for reading in case.readings:
         if found := case.snapshot.rules.deny(reading):
-            fix = f"remove or narrow the deny rule {found.rule.text} ({found.rule.where})"
-            return _by_rule("deny", Deny(), "deny_rules", found, fix)
+            return _by_rule("deny", Deny(), "deny_rules", found, "remove or narrow the deny rule {}")
     return None
 
 
@@ -101,8 +104,7 @@ def must_ask(case: Case) -> Finding | None:
     """Ask rules, a hook's ask, and tools that need a person: no mode, hook or allow rule answers for them."""
     for reading in case.readings:
         if found := case.snapshot.rules.ask(reading):
-            fix = f"remove or narrow the ask rule {found.rule.text} ({found.rule.where})"
-            return _by_rule("ask", Ask(found.because), "ask_rules", found, fix)
+            return _by_rule("ask", Ask(found.because), "ask_rules", found, "remove or narrow the ask rule {}")
     if isinstance(case.heard, Ask):
         reason = case.heard.reason or f"hook {case.heard_by} wants a person to decide"
         return Finding(behavior="ask", decision=Ask(reason), by="hook", reason=reason, kind="hook")
@@ -116,11 +118,13 @@ def must_ask(case: Case) -> Finding | None:
 
 def mode(case: Case) -> Finding | None:
     """What the permission mode says by itself."""
+    if case.snapshot.mode in SILENT:
+        return None
     said = mode_says(case.snapshot.mode, case.facts, case.reading, case.original_reading)
     if said is None:
         return None
     behavior, reason = said
-    decision: Opinion = Allow() if behavior == "allow" else Ask(reason)
+    decision: Opinion = _ALLOW if behavior == "allow" else Ask(reason)
     fix = f"another permission mode than {case.snapshot.mode}"
     return Finding(behavior=behavior, decision=decision, by="mode", reason=reason, kind="mode", fix=fix)
 
@@ -143,8 +147,7 @@ def allow_rules(case: Case) -> Finding | None:
     found = [case.snapshot.rules.allow(reading) for reading in case.readings]
     if (first := found[0]) is None or not all(found):
         return None
-    fix = f"without the allow rule {first.rule.text} ({first.rule.where}) it would be asked"
-    return _by_rule("allow", Allow(), "allow_rules", first, fix)
+    return _by_rule("allow", _ALLOW, "allow_rules", first, "without the allow rule {} it would be asked")
 
 
 def reads(case: Case) -> Finding | None:
@@ -154,7 +157,7 @@ def reads(case: Case) -> Finding | None:
         return None
     if not all(reading.inside for reading in case.readings):
         return None
-    return Finding(behavior="allow", decision=Allow(), by="reads", reason="it reads inside the working directories")
+    return Finding(behavior="allow", decision=_ALLOW, by="reads", reason="it reads inside the working directories")
 
 
 STEPS: tuple[Step, ...] = (
@@ -169,17 +172,30 @@ STEPS: tuple[Step, ...] = (
     allow_rules,
     reads,
 )
-_SILENT = {step: Considered(step=step.__name__) for step in STEPS}
+_SILENT = tuple(Considered(step=step.__name__) for step in STEPS)
+"""What the trace says of each step when it had no opinion."""
 
 
 def judge(case: Case) -> Verdict:
     """Decide the case, or find that a person must (`ask`). Never raises, waits for nothing, runs nothing."""
+    return judge_seeing(case)[0]
+
+
+def judge_seeing(case: Case) -> tuple[Verdict, Sight | None]:
+    """`judge`, and what it saw of the real disk for the input that would run; `None` when it is no real disk."""
     question, precedents = case.question, case.snapshot.precedents
-    ruling = None if question is None else precedents.find(question)
-    if ruling is None:
+    kept = None if question is None else precedents.find(question)
+    if kept is None:
         ruling = _ruling(case)
-        if question is not None and (sight := case.reading.sight) is not None:
+        sight = case.reading.sight
+        if question is not None and sight is not None:
             precedents.keep(question, ruling, sight)
+    else:
+        ruling, sight = kept
+    return _verdict(case, ruling), sight
+
+
+def _verdict(case: Case, ruling: Ruling) -> Verdict:
     finding, trace = ruling
     return Verdict(
         behavior=finding.behavior,
@@ -196,22 +212,22 @@ def judge(case: Case) -> Verdict:
 
 def _ruling(case: Case) -> Ruling:
     """The finding of the first step that decides, and the steps that were asked."""
-    trace: list[Considered] = []
-    for step in STEPS:
+    trace = _SILENT
+    for place, step in enumerate(STEPS):
         finding = step(case)
         if finding is not None:
-            name = case.heard_by if finding.by == "hook" else finding.rule or case.snapshot.mode
-            trace.append(
-                Considered(step=step.__name__, said=finding.behavior, by=name, where=finding.where, note=finding.reason)
+            by = case.heard_by if finding.by == "hook" else finding.rule or case.snapshot.mode
+            said = Considered(
+                step=step.__name__, said=finding.behavior, by=by, where=finding.where, note=finding.reason
             )
+            trace = (*_SILENT[:place], said)
             break
-        trace.append(_SILENT[step])
     else:
         finding = _nothing_covers(case)
     if finding.behavior == "ask" and case.snapshot.mode == "dontAsk":
         finding = _no_prompts(finding)
-        trace.append(Considered(step="mode", said="deny", by="dontAsk", note=finding.reason))
-    return finding, tuple(trace)
+        trace = (*trace, Considered(step="mode", said="deny", by="dontAsk", note=finding.reason))
+    return finding, trace
 
 
 def _nothing_covers(case: Case) -> Finding:
@@ -231,13 +247,16 @@ def _hook_allow(case: Case) -> Finding:
 
 
 def _by_rule(behavior: Behavior, decision: Opinion, by: str, found: Found, fix: str) -> Finding:
+    """The finding of a rule. `fix` holds `{}` where the rule and its place are to be named."""
+    rule = found.rule
+    where = rule.where
     return Finding(
         behavior=behavior,
         decision=decision,
         by=by,
         reason=found.because,
         kind="rule",
-        rule=found.rule.text,
-        where=found.rule.where,
-        fix=fix,
+        rule=rule.text,
+        where=where,
+        fix=fix.format(f"{rule.text} ({where})"),
     )

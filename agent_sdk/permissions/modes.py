@@ -29,6 +29,10 @@ _LAXITY: Mapping[PermissionMode, int] = {
 }
 
 
+SILENT: frozenset[PermissionMode] = frozenset(("default", "manual", "dontAsk"))
+"""The modes that say nothing by themselves."""
+
+
 def stricter(one: PermissionMode, other: PermissionMode) -> PermissionMode:
     """The mode of the two that lets less pass."""
     return one if _LAXITY[one] <= _LAXITY[other] else other

@@ -21,9 +21,10 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
 from agent_sdk.permissions.elsewhere import Elsewhere
 from agent_sdk.permissions.in_force import CurrentPolicy
-from agent_sdk.permissions.judge import Case, judge
+from agent_sdk.permissions.judge import Case, judge, judge_seeing
 from agent_sdk.permissions.modes import stricter
 from agent_sdk.permissions.snapshot import Snapshot
+from agent_sdk.rules.files import Sight
 from agent_sdk.tools.base import Tool
 from agent_sdk.values import JsonObject
 
@@ -226,22 +227,22 @@ class Pipeline:
         changed = replace(docket, call=call, original=call.effective)
         return judge(case_of(changed, self._snapshot(docket)))
 
-    def look_again(self, docket: Docket) -> Verdict:
-        """Judge a settled call once more, just before it would run. Pure.
+    def look_again(self, docket: Docket) -> tuple[Verdict, Sight | None]:
+        """Judge a settled call once more, just before it would run; and what was seen of the disk for that. Pure.
 
         A person's yes stands unless a deny rule covers the call now; any other yes must be given anew: the verdict is
         `ask` when it is not.
         """
         verdict = docket.verdict
         assert verdict is not None, "only settled calls are looked at again"
-        now = judge(case_of(docket, self._snapshot(docket), call=verdict.call))
+        now, sight = judge_seeing(case_of(docket, self._snapshot(docket), call=verdict.call))
         if not (verdict.by_person or verdict.by == "timeout"):
-            return _with_result(now, docket.heard)
+            return _with_result(now, docket.heard), sight
         if now.by != "deny_rules":
-            return verdict
+            return verdict, sight
         step = replace(now.trace[-1], step="before_run")
         result = ToolResult(messages.RULE_DENIED, is_error=True)
-        return replace(now, result=result, trace=(*verdict.trace, step))
+        return replace(now, result=result, trace=(*verdict.trace, step)), sight
 
     async def ask_again(self, docket: Docket, asked: Verdict, *, otherwise: ToolResult | None = None) -> None:
         """Ask a person about a call whose approval no longer holds. Gives the docket its new verdict.

@@ -23,7 +23,7 @@ _MAX_WRAPPERS = 8
 _LONGEST_KEY = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every command of every judgement
 class _Candidate:
     """One way to read a command for allow: as it is, without safe assignments, or behind a stripped wrapper."""
 
@@ -51,15 +51,16 @@ class BashRules:
             self._by_words.setdefault(key, []).append((pattern, rule))
         self._longest = max(map(len, self._by_words), default=0)
         self._names = frozenset(key[0] for key in self._by_words if key)
+        self._always: Sequence[tuple[BashPattern, Rule]] = self._by_words.get((), ())
 
     def __bool__(self) -> bool:
         return self._count > 0
 
     def _near(self, line: str) -> Sequence[tuple[BashPattern, Rule]]:
         """The patterns whose spelled words the line begins with, the most exact ones first."""
+        if line.partition(SEPARATOR)[0] not in self._names:
+            return self._always
         words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
-        if not words or words[0] not in self._names:
-            return self._by_words.get((), ())
         sizes = range(len(words), -1, -1)
         return [pattern for size in sizes for pattern in self._by_words.get(words[:size], ())]
 
@@ -186,12 +187,11 @@ def _name_holds(view: ShellView, index: int, candidate: _Candidate, rule: Rule) 
     if not candidate.command.words:
         return True
     name = candidate.command.words[0]
-    where = view.where(index)
     if name.text.startswith("~") and not name.tilde:
         return False
     if "/" in name.text and not name.text.startswith(("/", "~")):
-        return not where.moved and view.is_here(rule.source.root)
-    if name.text == "git" and where.moved:
+        return not view.where(index).moved and view.is_here(rule.source.root)
+    if name.text == "git" and view.where(index).moved:
         return same_work_tree(view)
     return True
 
@@ -208,9 +208,10 @@ def _wildcard_holds(view: ShellView, index: int, candidate: _Candidate, pattern:
             return False
         if (not command.static and glob_asks(words)) or expands_subscript(words):
             return False
-        if any(hit.last >= spelled for hit in escapes(texts)):
+        hits = escapes(texts)
+        if hits and any(hit.last >= spelled for hit in hits):
             return False
-        if not paths.operands(view, view.where(index), command, spelled, pattern):
+        if not paths.operands(view, index, command, spelled, pattern):
             return False
         wrapper = WRAPPERS.get(program_of(name)[0])
         if wrapper is None or (name == "command" and texts[1:2] in (("-v",), ("-V",))):

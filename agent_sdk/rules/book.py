@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_sdk.rules.bash import BashRules
 from agent_sdk.rules.domains import DomainRules
 from agent_sdk.rules.glob_meets import could_cover
 from agent_sdk.rules.globs import fits, pieces
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.names import name_covers, names_to_try, whole_server
-from agent_sdk.rules.paths import Ground, PathRules
+from agent_sdk.rules.paths import PathRules
 from agent_sdk.rules.reading import Reading
 from agent_sdk.rules.rule import PATH_RULES, Rule, RuleBehavior
 from agent_sdk.rules.shell_places import Places
@@ -18,8 +19,10 @@ from agent_sdk.rules.shell_view import ShellView
 from agent_sdk.rules.spelling import Spelled
 from agent_sdk.values import Json
 
+_SPECIAL = frozenset(["WebFetch", "Agent", "Task"])
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every judgement
 class Found:
     """A rule that covers a call; `rules` are all that it took together, `because` says for people what was covered."""
 
@@ -71,7 +74,10 @@ class Book:
                     self._others.setdefault(tool, []).append(rule)
         self._edit = PathRules(paths["Edit"])
         self._read = PathRules(paths["Read"])
-        self._own_paths = {tool: PathRules(own) for tool, own in self._others.items()}
+        self._own_paths = {tool: (PathRules(own),) for tool, own in self._others.items()}
+        # Who may not read a file may not change it.
+        self._writing = tuple(rules for rules in (self._edit, *([self._read] if behavior == "deny" else [])) if rules)
+        self._reading = (self._read,) if self._read else ()
         self._commands = BashRules(commands)
         self._domains = DomainRules(domains)
         whole_edit = self._whole.get("Edit") or self._whole.get("Write")
@@ -107,7 +113,7 @@ class Book:
         if rule is not None:
             return _found(rule, reading.tool)
         if reading.bash is not None:
-            return self._any_command(reading.bash, reading) or self._any_parameter(reading)
+            return self._any_command(reading.bash) or self._any_parameter(reading)
         return self._any_path(reading) or self._any_agent_or_url(reading) or self._any_parameter(reading)
 
     def every_reading(self, reading: Reading) -> Found | None:
@@ -145,54 +151,37 @@ class Book:
         return names
 
     def _any_path(self, reading: Reading) -> Found | None:
-        own = self._own_paths.get(reading.tool)
-        for path in reading.writes:
-            found = self._any_written(path, reading) or (own and _any(own, path, reading))
-            if found:
-                return found
-        for path in reading.reads:
-            found = _any(self._read, path, reading) or (own and _any(own, path, reading))
-            if found:
-                return found
-        return None
-
-    def _any_written(self, path: Spelled, reading: Reading) -> Found | None:
-        """Edit rules, and Read rules that deny: who may not read a file may not change it."""
-        found = _any(self._edit, path, reading)
-        if found is None and self.behavior == "deny":
-            found = _any(self._read, path, reading)
-        return found
+        own = self._own_paths.get(reading.tool, ())
+        writing, looking = self._writing + own, self._reading + own
+        return (_any(writing, reading.writes, reading.ground) if writing else None) or (
+            _any(looking, reading.reads, reading.ground) if looking else None
+        )
 
     def _every_path(self, reading: Reading) -> Found | None:
         used: list[Rule] = []
-        for paths, books in ((reading.writes, (self._edit,)), (reading.reads, (self._read, self._edit))):
-            for path in paths:
-                rules = (book.all_readings(path, reading.ground) for book in books)
-                rule = next((rule for rule in rules if rule is not None), None)
-                if rule is None:
-                    return None
-                used.append(rule)
+        for path in reading.writes:
+            rule = self._edit.all_readings(path, reading.ground)
+            if rule is None:
+                return None
+            used.append(rule)
+        for path in reading.reads:
+            rule = self._read.all_readings(path, reading.ground) or self._edit.all_readings(path, reading.ground)
+            if rule is None:
+                return None
+            used.append(rule)
         if not used:
             return None
-        names = ", ".join(path.absolute for path in (*reading.writes, *reading.reads))
-        return Found(used[0], tuple(dict.fromkeys(used)), f"{used[0].text} covers {names}")
+        names = ", ".join([path.absolute for path in reading.writes + reading.reads])
+        return Found(used[0], tuple({id(rule): rule for rule in used}.values()), f"{used[0].text} covers {names}")
 
-    def _any_command(self, shell: ShellView, reading: Reading) -> Found | None:
+    def _any_command(self, shell: ShellView) -> Found | None:
         """Bash rules, and path rules for what known programs and redirections touch."""
         rule = self._commands.any_reading(shell)
         if rule is not None:
             return _found(rule, "the command")
-        if not (self._edit or self._read):
-            return None
-        for path in shell.writes:
-            found = self._any_written(path, reading)
-            if found is not None:
-                return found
-        for path in shell.reads if self._read else ():
-            found = _any(self._read, path, reading)
-            if found is not None:
-                return found
-        return None
+        return (_any(self._writing, shell.writes, shell.ground) if self._writing else None) or (
+            _any(self._reading, shell.reads, shell.ground) if self._reading else None
+        )
 
     def _every_command(self, shell: ShellView) -> Found | None:
         """Rules that together cover every part of the command, and the files that it is redirected to."""
@@ -202,6 +191,8 @@ class Book:
         return Found(rules[0], rules, f"{' and '.join(rule.text for rule in rules)} cover all parts of the command")
 
     def _any_agent_or_url(self, reading: Reading) -> Found | None:
+        if reading.tool not in _SPECIAL:
+            return None
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
             case "WebFetch", str(url), _:
                 rule = self._domains.either(url)
@@ -215,6 +206,8 @@ class Book:
                 return None
 
     def _every_agent_or_url(self, reading: Reading) -> Found | None:
+        if reading.tool not in _SPECIAL:
+            return None
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
             case "WebFetch", str(url), _:
                 rule = self._domains.plain(url)
@@ -228,7 +221,9 @@ class Book:
 
     def _any_parameter(self, reading: Reading) -> Found | None:
         """`Tool(param:value)`; for a tool whose specifiers we do not know, any text of the input that equals it."""
-        for name, given in reading.input.items() if self._parameters else ():
+        if not (self._parameters or self._others):
+            return None
+        for name, given in reading.input.items():
             for value, rule in self._parameters.get((reading.tool, name), ()):
                 if fits(value, _as_text(given).lower()):
                     return _found(rule, f"{name}: {_as_text(given)}")
@@ -248,9 +243,14 @@ def _parameter(rule: Rule) -> tuple[str, str] | None:
     return None if rule.tool == "Bash" and parameter[1] == "*" else parameter
 
 
-def _any(rules: PathRules, path: Spelled, reading: Reading) -> Found | None:
-    rule = rules.any_reading(path, reading.ground)
-    return None if rule is None else _found(rule, path.absolute)
+def _any(books: Sequence[PathRules], paths: Sequence[Spelled], ground: Ground) -> Found | None:
+    """The rule that covers the first of the paths that one covers."""
+    for path in paths:
+        for rules in books:
+            rule = rules.any_reading(path, ground)
+            if rule is not None:
+                return _found(rule, path.absolute)
+    return None
 
 
 def _as_text(value: Json) -> str:

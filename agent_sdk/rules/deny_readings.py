@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from agent_sdk.rules.argv import Argv, argv_of
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
@@ -15,6 +14,7 @@ from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
     CALLBACKS,
+    NAMES_PROGRAM,
     SETTERS,
     STARTUP_FILES,
     as_argument,
@@ -38,6 +38,7 @@ from agent_sdk.rules.wrappers import (
     Wrapper,
     fd_commands,
     find_commands,
+    git_commands,
     git_subcommand,
     glued_text,
     names_input,
@@ -52,27 +53,19 @@ _MAX_WRAPS = 12
 _MAX_WORDS = 5_000  # as many as a line within the limits can have
 _MAX_ARGUMENTS = 200
 _MAX_LAUNCHED = 12
+_MAX_MOVES = 50
 _SUBSCRIPTS = frozenset(
     [
         *("test", "[", "[[", "printf", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset"),
         *("mapfile", "readarray", "wait", "getopts"),
     ]
 )
-_NAMES_PROGRAM = frozenset(
-    [
-        *("PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER"),
-        *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "PROMPT_COMMAND", "PS4"),
-        *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
-    ]
-)
 _LAUNCHERS = frozenset(
-    [
-        *("tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "bwrap"),
-        *("hash", "jobs", "sem"),
-    ]
-)
+    ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs"]
+) | {"sem", "bwrap"}
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
+_TRAP_OPTIONS = frozenset(["-", "-l", "-p", "-P", "-lp"])
 _ENV_BLANK = "\\_"
 _RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
@@ -84,13 +77,14 @@ class DenyReadings:
 
     `argvs` are words of programs that it may run; `lines` is what patterns are held against. `unseen` is true when a
     shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a program is only known at run
-    time.
+    time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands in the text.
     """
 
     argvs: tuple[Argv, ...]
     lines: tuple[str, ...]
     unseen: bool
     nameless: bool
+    moves: tuple[Argv, ...] = ()
 
 
 def deny_readings(reading: ShellReading) -> DenyReadings:
@@ -101,7 +95,11 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
     collector.script(reading.loose, trusted=False)
     collector.finish()
     return DenyReadings(
-        tuple(collector.argvs.values()), tuple(dict.fromkeys(collector.lines())), collector.unseen, collector.nameless
+        tuple(collector.argvs.values()),
+        tuple(dict.fromkeys(collector.lines())),
+        collector.unseen,
+        collector.nameless,
+        tuple(collector.moves),
     )
 
 
@@ -110,7 +108,7 @@ class _Collector:
 
     __slots__ = (
         *("_budget", "_emitted", "_guesses", "_late", "_marked", "_scripts", "_seen", "_started", "_texts"),
-        *("_written", "argvs", "nameless", "unseen"),
+        *("_written", "argvs", "moves", "nameless", "unseen"),
     )
 
     def __init__(self, reading: ShellReading) -> None:
@@ -118,6 +116,7 @@ class _Collector:
         size = sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
         self._budget = 4 * size + 50_000
         self.argvs: dict[tuple[str, ...], Argv] = {}
+        self.moves: list[Argv] = []
         self.unseen = self.nameless = self._late = False
         self._marked: list[str] = []
         self._texts: list[str] = []
@@ -186,7 +185,8 @@ class _Collector:
         self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
             if _is_ordinary(command):
-                self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+                argv = self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+                self._moved(argv)
             else:
                 self._command(command, Fed(script, index, trusted=trusted))
 
@@ -216,7 +216,7 @@ class _Collector:
     def _assigned(self, assignment: str) -> None:
         """`NAME=value` for a variable that names a program, or a script that shells read first."""
         name, _, value = assignment.partition("=")
-        if name.rstrip("+") in _NAMES_PROGRAM:
+        if name.rstrip("+") in NAMES_PROGRAM:
             self._text(value, hidden=False)
         self.unseen = self.unseen or name.rstrip("+") in STARTUP_FILES
 
@@ -231,6 +231,7 @@ class _Collector:
             self.nameless = True
         if not argv.words:
             return
+        self._moved(argv)
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
         if argv.words in self.argvs and not self._differs(name, argv, fed):
             return
@@ -255,6 +256,10 @@ class _Collector:
             self._wrapper(name, wrapper, argv, fed, depth)
         for start in run_in_environment(name, argv.words):
             self._follow(argv.behind(start), fed, depth + 1)
+
+    def _moved(self, argv: Argv) -> None:
+        if argv.words[0] in ("cd", "pushd") and len(self.moves) < _MAX_MOVES:
+            self.moves.append(argv)
 
     def _differs(self, name: str, argv: Argv, fed: Fed) -> bool:
         """True when a program that was followed before may read something else this time, or nothing that is seen."""
@@ -369,9 +374,9 @@ class _Collector:
     def _special(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
         if name == "trap":
-            rest = [word for word in words[1:] if word != "--"]
-            if rest and not rest[0].startswith("-"):
-                self._text(rest[0], hidden=(len(argv.words) > 1 and argv.hidden(1)))
+            action = 2 if words[1:2] == ("--",) else 1
+            if action < len(words) and (action == 2 or words[action] not in _TRAP_OPTIONS):
+                self._text(words[action], hidden=argv.hidden(action))
         elif name == "git":
             self._git(argv, fed, depth)
         elif name == "find":
@@ -399,25 +404,12 @@ class _Collector:
                 self._follow(argv.behind(index), fed, depth + 1)
 
     def _git(self, argv: Argv, fed: Fed, depth: int) -> None:
-        """Commands in git's own arguments: aliases, `rebase -x`, `bisect run`, `submodule foreach`."""
-        words = argv.words
-        at = git_subcommand(words)
-        for before, word in pairwise(words[:at]):
-            value = word.partition("=")[2]
-            if before == "-c" and value.startswith("!"):
-                self._text(value[1:], hidden=False)
-        rest = list(words[at:])
-        if rest[:2] == ["bisect", "run"]:
-            self._follow(argv.behind(at + 2), fed, depth + 1)
-        elif rest[:1] == ["submodule"] and "foreach" in rest:
-            behind = [word for word in rest[rest.index("foreach") + 1 :] if not word.startswith("--")]
-            self._text(" ".join(behind), hidden=False)
-        elif rest[:1] == ["rebase"]:
-            for before, word in pairwise(rest):
-                if before in ("-x", "--exec"):
-                    self._text(word, hidden=False)
-                elif word.startswith(("--exec=", "-x")):
-                    self._text(word.removeprefix("-x").removeprefix("--exec="), hidden=False)
+        """Commands in git's own arguments."""
+        texts, start = git_commands(argv.words)
+        for text in texts:
+            self._text(text, hidden=False)
+        if start is not None:
+            self._follow(argv.behind(start), fed, depth + 1)
 
     def _wrapper(self, name: str, wrapper: Wrapper, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words

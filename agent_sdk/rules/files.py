@@ -146,22 +146,46 @@ def _kind_on_disk(path: str) -> Kind | None:
     return "dir" if stat.S_ISDIR(mode) else "file"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every judgement
 class Sight:
-    """What one judgement saw of the real disk: where each name leads (`None`: it is no link), and kinds of things."""
+    """What one judgement saw of the real disk: names that are no links, where links lead, and kinds of things."""
 
-    links: tuple[tuple[str, str | None], ...] = ()
+    straight: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
     kinds: tuple[tuple[str, Kind | None], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.links) + len(self.kinds)
+        return len(self.straight) + len(self.links) + len(self.kinds)
+
+    @property
+    def letters(self) -> int:
+        """The length of all its names together."""
+        return sum(len(path) for path, _ in (*self.links, *self.kinds))
+
+    def leads(self, path: str) -> str | None:
+        """Where the absolute `path` led when it was looked at, links followed; it may not exist.
+
+        `None` when it led nowhere, or when not all of the way was looked at.
+        """
+        try:
+            hops = follow(path, dict(self.links).__getitem__)
+        except (KeyError, OSError):
+            return None
+        return hops[-1] if hops else "/" + "/".join(name for name in path.split("/") if name not in ("", "."))
 
     def still_so(self) -> bool:
         """True when all of it is as it was. Every name is looked at anew."""
+        look, is_link = os.lstat, stat.S_ISLNK
+        for path in self.straight:
+            try:
+                if is_link(look(path).st_mode):
+                    return False
+            except (OSError, ValueError):
+                pass  # as in `_link_on_disk`: what may not be looked at counts as no link
         for path, target in self.links:
             if _link_on_disk(path) != target:
                 return False
-        return all(_kind_on_disk(path) == kind for path, kind in self.kinds)
+        return all(_kind_on_disk(path) == kind for path, kind in self.kinds) if self.kinds else True
 
 
 class Glance:
@@ -174,19 +198,42 @@ class Glance:
         self.home = files.home
         self.case_sensitive = files.case_sensitive
         self.windows = files.windows
-        self._links: dict[str, str | None] = {}
+        self._straight: set[str] = set()
+        self._links: dict[str, str] = {}
         self._kinds: dict[str, Kind | None] = {}
 
     def hops(self, path: str) -> tuple[str, ...]:
-        """See `FileView.hops`."""
-        return follow(path, self._link)
+        """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
+        straight = self._straight
+        look, is_link = os.lstat, stat.S_ISLNK
+        here = ""
+        for name in path.split("/"):
+            if name == "" or name == ".":
+                continue
+            if name == "..":
+                return follow(path, self._link)
+            here = f"{here}/{name}"
+            if here in straight:
+                continue
+            if here in self._links:
+                return follow(path, self._link)
+            try:
+                if is_link(look(here).st_mode):
+                    return follow(path, self._link)
+            except (OSError, ValueError):
+                pass  # as in `_link_on_disk`: what may not be looked at counts as no link
+            straight.add(here)
+        return ()
 
     def _link(self, path: str) -> str | None:
-        try:
-            return self._links[path]
-        except KeyError:
-            found = self._links[path] = _link_on_disk(path)
-            return found
+        if path in self._straight:
+            return None
+        found = self._links.get(path) or _link_on_disk(path)
+        if found is None:
+            self._straight.add(path)
+        else:
+            self._links[path] = found
+        return found
 
     def kind(self, path: str) -> Kind | None:
         """See `FileView.kind`."""
@@ -197,7 +244,7 @@ class Glance:
     @property
     def sight(self) -> Sight:
         """Everything that was looked at so far, and what was there."""
-        return Sight(tuple(self._links.items()), tuple(self._kinds.items()))
+        return Sight(tuple(self._straight), tuple(self._links.items()), tuple(self._kinds.items()))
 
 
 def glance(files: FileView) -> FileView:

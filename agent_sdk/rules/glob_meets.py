@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_sdk.rules.globs import fold, matches, tokens
-from agent_sdk.rules.paths import Ground, PathRules, Segments
+from agent_sdk.rules.ground import Ground
+from agent_sdk.rules.paths import PathRules, Segments
 from agent_sdk.rules.spelling import Parts, folded
 
 _WILD = frozenset("*?[{")
@@ -18,7 +19,7 @@ def could_cover(rules: PathRules, names: Parts, ground: Ground) -> bool:
         and all(may_be_same(name, each) for name, each in zip(names, base, strict=False))
         and could_meet(pattern.segments, names[len(base) :])
         for pattern in rules.patterns
-        for base in ground.bases(pattern)
+        for base in ground.bases(pattern.anchoring)
     )
 
 

@@ -16,6 +16,15 @@ STARTUP_FILES = frozenset(["BASH_ENV", "ENV"])
 SETTERS = frozenset(["env", "export", "declare", "typeset", "readonly", "local", "sudo", "doas"])
 """Programs and builtins that take `NAME=value` words."""
 
+NAMES_PROGRAM = frozenset(
+    [
+        *("PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER"),
+        *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "PROMPT_COMMAND", "PS4"),
+        *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
+    ]
+)
+"""Variables whose value programs run as a command."""
+
 _OPENING = frozenset("([$")
 _QUOTING = frozenset("'\"\\")
 _UNQUOTE = str.maketrans("", "", "'\"\\")
@@ -94,6 +103,8 @@ def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:
 def quoted_substitutions(command: SimpleCommand) -> Iterator[str]:
     """The words and bodies of a command that hold a substitution as plain text."""
     for word in (*command.assigns, *command.words):
+        if not ("$" in word.text or "`" in word.text):
+            continue
         if _SUBSTITUTION.search(word.text) and _SUBSTITUTION.search(_literal(word)):
             yield word.text
     for redirect in command.redirects:

@@ -11,7 +11,7 @@ from agent_sdk.calls import ToolFacts
 from agent_sdk.rules.book import Book
 from agent_sdk.rules.book import Found as Found
 from agent_sdk.rules.facts import known_facts as known_facts
-from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.reading import Named, named
 from agent_sdk.rules.reading import Place as Place
 from agent_sdk.rules.reading import Reading as Reading

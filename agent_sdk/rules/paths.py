@@ -7,19 +7,16 @@ reading will do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal as OneOf
 from typing import TypeAlias
 
-from agent_sdk.rules.files import FileView, glance, native_to_slashes
+from agent_sdk.rules.files import native_to_slashes
 from agent_sdk.rules.globs import Token, fits, fold, literal, matches, pieces_of, tokens
+from agent_sdk.rules.ground import Anchor, Anchoring, Ground, below
 from agent_sdk.rules.rule import Rule
-from agent_sdk.rules.spelling import Parts, Spelled, folded, joined, parts, same_case
-from agent_sdk.values import lazy
-
-Anchor: TypeAlias = OneOf["filesystem", "home", "source", "cwd"]
+from agent_sdk.rules.spelling import Parts, Spelled, all_folded, all_same_case, folded, joined, same_case
 
 FRESH_FOLDERS = 16
 
@@ -41,6 +38,7 @@ class Segment:
         return matches(self.tokens, name)
 
 
+@lru_cache(maxsize=1024)  # so that each `*` is `ANY_NAME` itself, by which `covers` knows it
 def _segment(found: tuple[Token, ...]) -> Segment:
     return Segment(literal(found), pieces_of(found), found)
 
@@ -61,6 +59,8 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
             if segment is None:
                 deep, resume = at, here
                 at += 1
+                if at == len(pattern) or (pattern[at] is ANY_NAME and at + 1 == len(pattern)):
+                    return True  # the usual end of a pattern: there is a name left, and any will do
                 continue
             if segment.fits(names[here]):
                 at += 1
@@ -84,7 +84,7 @@ class PathPattern:
 
     rule: Rule
     wide: bool
-    anchor: Anchor
+    anchoring: Anchoring
     segments: Segments
     low: Segments
     folder: bool
@@ -116,7 +116,7 @@ def compile_pattern(rule: Rule) -> PathPattern:
     return PathPattern(
         rule=rule,
         wide=wide,
-        anchor=anchor,
+        anchoring=(anchor, rule.source.root, wide),
         segments=tuple(segments),
         low=_lowered(segments, folded if wide else same_case),
         folder=folder and wide,
@@ -156,141 +156,24 @@ def _lowered(segments: Sequence[Segment | None], how: Callable[[str], str]) -> S
     return tuple(segment and _segment(fold(segment.tokens, how)) for segment in segments)
 
 
-class Ground:
-    """The folders that anchors stand for, each in every spelling that links give it. One for each call.
-
-    `root` is where the session began: relative rules are anchored there, wherever a `cd` has led since. `fixed` tells
-    where working directories really were then: one that became a link meanwhile widens nothing. `files` is how the
-    judgement looks at the disk: what it saw is kept as long as it lives.
-    """
-
-    def __init__(
-        self,
-        cwd: str,
-        additional: tuple[str, ...],
-        disk: FileView,
-        *,
-        root: str = "",
-        fixed: tuple[tuple[str, str], ...] = (),
-        files: FileView | None = None,
-    ) -> None:
-        self.cwd = cwd
-        self.root = root or cwd
-        self.additional = additional
-        self.disk = disk
-        self.files = files or glance(disk)
-        self._fixed = {folder: tuple(dict.fromkeys([parts(folder), parts(real)])) for folder, real in fixed}
-        self._known: dict[str, tuple[Parts, ...]] = {}
-        self._links: dict[str, tuple[Parts, ...]] = {}
-        self._bases: dict[tuple[Anchor, str, bool], tuple[Parts, ...]] = {}
-
-    def spellings(self, folder: str) -> tuple[Parts, ...]:
-        """All names of an absolute folder."""
-        known = self._known.get(folder)
-        if known is None:
-            path = native_to_slashes(folder) if self.files.windows else folder
-            known = tuple(dict.fromkeys([parts(path), *self.links(path)]))
-            self._known[folder] = known
-        return known
-
-    def links(self, path: str) -> tuple[Parts, ...]:
-        """Where links lead from `path`; empty when there are none or they lead nowhere."""
-        found = self._links.get(path)
-        if found is None:
-            try:
-                found = tuple(parts(hop) for hop in self.files.hops(path))
-            except (OSError, ValueError):
-                found = ()
-            self._links[path] = found
-        return found
-
-    def same_place(self, other: Ground) -> bool:
-        """True when both stand on the same folders of the same disk."""
-        return self.disk is other.disk and (self.cwd, self.root, self.additional) == (
-            other.cwd,
-            other.root,
-            other.additional,
-        )
-
-    def bases(self, pattern: PathPattern) -> tuple[Parts, ...]:
-        """What the anchor of `pattern` stands for."""
-        anchor = (pattern.anchor, pattern.rule.source.root, pattern.wide)
-        known = self._bases.get(anchor)
-        if known is None:
-            known = self._bases[anchor] = self._folders(pattern)
-        return known
-
-    def _folders(self, pattern: PathPattern) -> tuple[Parts, ...]:
-        match pattern.anchor:
-            case "filesystem":
-                return ((),)
-            case "home":
-                return self.spellings(self.files.home)
-            case "source":
-                folders: tuple[str, ...] = (pattern.rule.source.root,)
-            case "cwd":
-                folders = (self.root, self.cwd, *self.additional) if pattern.wide else (self.root,)
-        if pattern.wide:  # deny and ask hold wherever a folder may lead by now
-            now = tuple(names for folder in folders for names in self.spellings(folder))
-            return tuple(dict.fromkeys([*now, *self._settled(folders)]))
-        return self._settled(folders)
-
-    def _settled(self, folders: Iterable[str]) -> tuple[Parts, ...]:
-        """All names of folders as the session found them; of others, as they are now."""
-        return tuple(
-            names for folder in dict.fromkeys(folders) for names in self._fixed.get(folder) or self.spellings(folder)
-        )
-
-    @lazy
-    def working(self) -> tuple[Parts, ...]:
-        """The working directory, the one that the session began in, and the additional ones."""
-        cwd = () if self._fixed else (self.cwd,)  # what a `cd` leads to lies in one of the others
-        return self._settled((*cwd, self.root, *self.additional))
-
-    def inside(self, reading: Parts) -> bool:
-        """True when the path lies in, or is, a working directory."""
-        exact = self.files.case_sensitive
-        return any(_below(reading, base, exact) is not None for base in self.working)
-
-
-def _below(path: Parts, base: Parts, exact: bool) -> Parts | None:
-    """The names of `path` below `base`, or `None` when it lies elsewhere."""
-    size = len(base)
-    if path[:size] == base:
-        return path[size:]
-    if not exact and _same_case(path[:size]) == _same_case(base):
-        return path[size:]
-    return None
-
-
-@lru_cache(maxsize=1024)
-def _folded(path: Parts) -> Parts:
-    return tuple(map(folded, path))
-
-
-@lru_cache(maxsize=1024)
-def _same_case(path: Parts) -> Parts:
-    return tuple(map(same_case, path))
-
-
 def pattern_covers(pattern: PathPattern, reading: Parts, ground: Ground) -> bool:
     """True when `pattern` covers this one reading of a path."""
     if not pattern.wide:
         exact = ground.files.case_sensitive
         segments = pattern.segments if exact else pattern.low
-        for base in ground.bases(pattern):
-            names = _below(reading, base, exact)
-            if names is not None and covers(segments, names if exact else _same_case(names)):
+        for base in ground.bases(pattern.anchoring):
+            names = below(reading, base, exact)
+            if names is not None and covers(segments, names if exact else all_same_case(names)):
                 return True
         return False
-    return any(_covers_widely(pattern, 0, reading, base, ground) for base in ground.bases(pattern))
+    return any(_covers_widely(pattern, 0, reading, base, ground) for base in ground.bases(pattern.anchoring))
 
 
 def _covers_widely(pattern: PathPattern, skip: int, reading: Parts, base: Parts, ground: Ground) -> bool:
     """True when the segments behind the first `skip` ones cover what lies below `base`."""
-    low_reading = _folded(reading)
+    low_reading = all_folded(reading)
     size = len(base)
-    if reading[:size] != base and low_reading[:size] != _folded(base):
+    if reading[:size] != base and low_reading[:size] != all_folded(base):
         return False
     names, low_names = reading[size:], low_reading[size:]
     segments, low = pattern.segments[skip:], pattern.low[skip:]
@@ -314,14 +197,16 @@ class PathRules:
         self._patterns = [compile_pattern(rule) for rule in rules]
         self._by_name: dict[str, list[int]] = {}
         self._always: list[int] = []
-        self._leads: dict[tuple[Anchor, str, Parts], list[int]] = {}
+        self._leads: dict[Anchoring, dict[Parts, list[int]]] = {}
+        self._lead_paths: dict[Anchoring, tuple[tuple[Parts, ...], list[tuple[str, list[int]]]]] = {}
         self._followed: tuple[Ground, list[tuple[Parts, list[int]]]] | None = None
         for number, pattern in enumerate(self._patterns):
             key = _key(pattern.segments)
             (self._always if key is None else self._by_name.setdefault(key, [])).append(number)
             if pattern.lead:
-                lead = (pattern.anchor, pattern.rule.source.root, pattern.lead)
-                self._leads.setdefault(lead, []).append(number)
+                self._leads.setdefault(pattern.anchoring, {}).setdefault(pattern.lead, []).append(number)
+        self._names = frozenset(self._by_name)
+        self._fresh = sum(map(len, self._leads.values())) <= FRESH_FOLDERS
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
@@ -330,17 +215,23 @@ class PathRules:
         """The first rule that covers any reading of `path`."""
         if not self._patterns:
             return None
-        found = [number for number in self._near(path.readings) if self._holds(number, path.readings, ground)]
-        found += self._through_links(path.readings, ground)
+        readings = path.readings
+        near = self._near(path.low)
+        found = [number for number in near if self._holds(number, readings, ground)] if near else []
+        for target, numbers in self._targets(ground) if self._leads else ():
+            found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
         return self._patterns[min(found)].rule if found else None
 
     def all_readings(self, path: Spelled, ground: Ground) -> Rule | None:
         """The first rule that covers every reading of `path`; none covers a path that has no reading."""
         if not path.readings:
             return None
-        for number in sorted(self._near(path.readings[:1])):
+        for number in sorted(self._near(path.low[:1])):
             pattern = self._patterns[number]
-            if all(pattern_covers(pattern, reading, ground) for reading in path.readings):
+            for reading in path.readings:
+                if not pattern_covers(pattern, reading, ground):
+                    break
+            else:
                 return pattern.rule
         return None
 
@@ -350,41 +241,47 @@ class PathRules:
         return self._patterns
 
     def _near(self, readings: Sequence[Parts]) -> list[int]:
-        """The rules that may cover one of the readings."""
-        if not self._by_name:
+        """The rules that may cover one of the readings, given with folded names."""
+        met: set[str] = set()
+        for names in readings:
+            if not self._names.isdisjoint(names):
+                met |= self._names.intersection(names)
+        if not met:
             return self._always
-        names = self._by_name.keys() & set().union(*map(_folded, readings))
-        return [*self._always, *[number for name in names for number in self._by_name[name]]]
+        return [*self._always, *[number for name in met for number in self._by_name[name]]]
 
     def _holds(self, number: int, readings: Sequence[Parts], ground: Ground) -> bool:
         return any(pattern_covers(self._patterns[number], reading, ground) for reading in readings)
 
-    def _through_links(self, readings: Sequence[Parts], ground: Ground) -> list[int]:
-        """The rules that cover a reading once links in their leading names are followed."""
-        return [
-            number
-            for target, numbers in self._targets(ground)
-            for number in numbers
-            if any(self._holds_below(number, reading, target, ground) for reading in readings)
-        ]
-
-    def _holds_below(self, number: int, reading: Parts, target: Parts, ground: Ground) -> bool:
+    def _holds_below(self, number: int, readings: Sequence[Parts], target: Parts, ground: Ground) -> bool:
+        """True when the rule covers a reading once its leading names have led to `target`."""
         pattern = self._patterns[number]
-        return _covers_widely(pattern, pattern.below_lead, reading, target, ground)
+        return any(_covers_widely(pattern, pattern.below_lead, reading, target, ground) for reading in readings)
 
-    def _targets(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
+    def _targets(self, ground: Ground) -> Sequence[tuple[Parts, list[int]]]:
         """Where the leading names of rules lead through links, and which rules."""
-        if len(self._leads) <= FRESH_FOLDERS:
-            return [*self._follow(ground)]
+        if self._fresh:
+            return self._follow(ground)
         if self._followed is None or not self._followed[0].same_place(ground):
-            self._followed = (ground, [*self._follow(ground)])
+            self._followed = (ground, self._follow(ground))
         return self._followed[1]
 
-    def _follow(self, ground: Ground) -> Iterator[tuple[Parts, list[int]]]:
-        for (_, _, lead), numbers in self._leads.items():
-            for base in ground.bases(self._patterns[numbers[0]]):
-                for target in ground.links(joined(base + lead)):
-                    yield target, numbers
+    def _follow(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
+        return [
+            (target, numbers)
+            for anchoring in self._leads
+            for path, numbers in self._paths_of_leads(anchoring, ground.bases(anchoring))
+            for target in ground.links(path)
+        ]
+
+    def _paths_of_leads(self, anchoring: Anchoring, bases: tuple[Parts, ...]) -> list[tuple[str, list[int]]]:
+        """The leading names of rules below `bases`, and which rules. That is mere text: the last of it is kept."""
+        known = self._lead_paths.get(anchoring)
+        if known is None or known[0] != bases:
+            leads = self._leads[anchoring].items()
+            known = (bases, [(joined(base + lead), numbers) for lead, numbers in leads for base in bases])
+            self._lead_paths[anchoring] = known
+        return known[1]
 
 
 def _key(segments: Segments) -> str | None:

@@ -102,7 +102,7 @@ def _of_tool(tool: str) -> Probe:
 
 def _paths(pattern: PathPattern, place: Place) -> Iterator[str]:
     """A path for the shortest and one for a longer reading of every `**`."""
-    match pattern.anchor:
+    match pattern.anchoring[0]:
         case "filesystem":
             base = ""
         case "home":

@@ -55,9 +55,31 @@ FILES = {
 FILE_STARTS = {".yarnrc": _PACKAGES, ".pnp.": _PACKAGES}
 
 
+_DOTLESS = frozenset(name[:3] for name in FILES if not name.startswith("."))
+"""How the names of protected files begin that have no dot before them. Everything else in the tables has one."""
+
+
 def protected(readings: Iterable[Parts], settings_dir: str) -> str | None:
     """Why writing to a path needs a person: the name and the reason, or `None`. Any reading will do."""
-    return next((why for reading in readings if (why := _protected(reading, settings_dir))), None)
+    for reading in readings:
+        why = _protected(reading, settings_dir) if _may_be(reading, settings_dir) else None
+        if why is not None:
+            return why
+    return None
+
+
+def _may_be(reading: Parts, settings_dir: str) -> bool:
+    """False for a path that is certainly not protected, which is nearly every one.
+
+    `plain_name` only folds a name and cuts it at its end, unless there is a `~`; and protected names begin with a dot,
+    save those of some files.
+    """
+    text = "/" + "/".join(reading)
+    if "/." in text or "~" in text or not (text.isascii() and text.isprintable()):
+        return True
+    if reading and reading[-1][:3].lower() in _DOTLESS:
+        return True
+    return plain_name(settings_dir)[:1] != "."
 
 
 @lru_cache(maxsize=1024)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.calls import ToolFacts
 from agent_sdk.rules.files import FileView, Glance, Sight, glance
-from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
 from agent_sdk.rules.shell_view import ShellView
@@ -32,7 +33,7 @@ def named(input: JsonObject, facts: ToolFacts, *, whole: bool) -> Named | None:
         if whole or name in _FIELDS or name == facts.writes or name == facts.reads:
             if type(value) is not str:
                 return None
-            size += len(value)
+            size += len(name) + len(value)
             found.append((name, value))
     return tuple(found) if size <= _MAX_NAMED else None
 
@@ -51,6 +52,13 @@ class Place:
     root: str = ""
     fixed: tuple[tuple[str, str], ...] = ()
     files: FileView = field(kw_only=True)
+
+
+@lru_cache(maxsize=256)
+def _path_fields(main: str | None, tool: str) -> tuple[str, ...]:
+    """The fields that may hold a path: the one that the tool names, and for well-known tools all usual ones."""
+    usual = _PATH_FIELDS if tool in PATH_RULES or tool in PATH_TOOLS else ()
+    return tuple(dict.fromkeys([*([main] if main is not None else []), *usual]))
 
 
 class Reading:
@@ -104,11 +112,12 @@ class Reading:
         return found
 
     def _paths(self, main: str | None) -> tuple[Spelled, ...]:
-        fields = dict.fromkeys([main, *(_PATH_FIELDS if self.facts.name in PATH_RULES | PATH_TOOLS else ())])
-        texts = [value for name in fields if name is not None and isinstance(value := self.input.get(name), str)]
+        given = self.input
+        fields = _path_fields(main, self.facts.name)
+        texts = [value for name in fields if isinstance(value := given.get(name), str)]
         if not texts and self.tool in ("Glob", "Grep", "LS"):
             texts = ["."]
-        return tuple(self._spell(text) for text in texts)
+        return tuple([self._spell(text) for text in texts])
 
     def _spell(self, text: str) -> Spelled:
         return spell(text, self.place.cwd, self.files)
@@ -116,6 +125,8 @@ class Reading:
     @lazy
     def refused(self) -> str | None:
         """Why the call must not run at all: an empty path, or one with a NUL character."""
+        if self.odd is None:  # what is refused is odd as well
+            return None
         return next((path.refused for path in (*self.writes, *self.reads) if path.refused), None)
 
     @lazy
@@ -123,11 +134,14 @@ class Reading:
         """Why no rule and no mode may approve the call: what it names cannot be told for certain."""
         if self.tool == "Bash":
             return self.bash.odd if self.bash is not None else "the call names no command"
-        paths = (*self.writes, *self.reads)
+        paths = self.writes + self.reads
         wanted = self.facts.writes or self.facts.reads
         if wanted is not None and not paths:
             return f"the call names no {wanted}"
-        return next((path.odd for path in paths if path.odd), None)
+        for path in paths:
+            if path.odd:
+                return path.odd
+        return None
 
     @lazy
     def protected(self) -> str | None:
@@ -143,12 +157,12 @@ class Reading:
     @lazy
     def inside(self) -> bool:
         """True when all paths lie inside the working directories, in every reading; False for a call without paths."""
-        paths = (*self.writes, *self.reads)
+        paths = self.writes + self.reads
         if not paths or self.odd is not None:
             return False
         return all(self.ground.inside(reading) for path in paths for reading in path.readings)
 
-    @lazy
+    @property
     def critical_removal(self) -> str | None:
         """Why the call is never approved without a person: it may remove the root, home or a working directory."""
         return self.bash.critical_removal if self.bash is not None else None

@@ -31,7 +31,7 @@ class Places:
         text = path_text(target, 0)
         if text is None or target.brace or target.glob >= 0 or is_network(text) or (writes and not target.static):
             return None
-        if writes and where.moved and not text.startswith("/"):
+        if (where.lost or (writes and where.moved)) and not text.startswith("/"):
             return None
         used: list[Rule] = []
         for path in view.spelled(text, where.folders):
@@ -53,12 +53,10 @@ class Places:
     def _edits(self, path: Spelled, view: ShellView) -> Rule | None:
         return self.every_edit or self.edit.all_readings(path, view.ground)
 
-    def operands(
-        self, view: ShellView, where: Where, command: SimpleCommand, spelled: int, pattern: BashPattern
-    ) -> bool:
+    def operands(self, view: ShellView, index: int, command: SimpleCommand, spelled: int, pattern: BashPattern) -> bool:
         """True when a wildcard may cover what the command writes, removes or enters.
 
-        `spelled` words of it are written out in the rule.
+        `index` is its place in the line, `spelled` words of it are written out in the rule.
         """
         words, texts = command.words, command.texts
         uses = file_uses(texts)
@@ -70,7 +68,7 @@ class Places:
                 continue
             if spelled > 1 and tuple(texts[:2]) in PRINTS:
                 return False
-            if not self._operand(view, where, words, use, spelled, pattern):
+            if not self._operand(view, view.where(index), words, use, spelled, pattern):
                 return False
         if name in ("cd", "pushd"):
             return len([text for text in texts[1:] if not text.startswith("-")]) == 1 and not any(
@@ -108,6 +106,8 @@ class Places:
             if tail.startswith(".") or "/" in word.text[word.glob :]:
                 return False
             text = (literal.rpartition("/")[0] or ("/" if literal.startswith("/") else ".")) + "/" + tail
+        if where.lost and not text.startswith(("/", "~/")):
+            return False
         named = use.index == spelled and _place_named(pattern, spelled, word.text)
         for path in view.spelled(text, where.folders):
             if path.odd or path.refused:

@@ -14,6 +14,9 @@ _HIDDEN = re.compile(
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _LEADING_BACKSLASH = re.compile(r"(?:\A|\n)[ \t]*\\")
+# The grammar's scanner looks for digits behind a brace, and behind `..` there, in a table of 256 entries: for a larger
+# character it reads whatever lies behind the table, and the process may die of that.
+_BEYOND_TABLE = re.compile(r"\{[0-9]*+(?:\.\.[0-9]*+)?[^\x00-\xff]")
 _NOT_JOINABLE = re.compile(r"(?:\A|[ \t\n;&|(])#|<<|\$'|\$\(|`|[<>]\(")
 _JOIN_STEP = re.compile(r"'[^']*'|\"|\\(.)|[^'\"\\]+|'", re.DOTALL)
 
@@ -24,6 +27,8 @@ def refusal(command: str) -> str | None:
         return f"longer than {MAX_CHARS} characters"
     if not (command.isascii() and command.isprintable()) and _HIDDEN.search(command):
         return "it holds control or invisible characters"
+    if "{" in command and not command.isascii() and _BEYOND_TABLE.search(command.replace("\\\n", "")):
+        return "a character behind a brace that the grammar cannot take"
     if "\\" in command and _LEADING_BACKSLASH.search(command):
         return "a line begins with a backslash"
     return None

@@ -11,7 +11,7 @@ from agent_sdk.rules.deny_readings import DenyReadings, deny_readings
 from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.file_operands import REMOVERS, FileUse, file_uses
 from agent_sdk.rules.files import FileView
-from agent_sdk.rules.paths import Ground
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.shell import read_command
 from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word, plain_word
@@ -26,16 +26,20 @@ _NULL_WORD = plain_word(NULL)
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _HOME = frozenset(["$HOME", "${HOME}"])
 _HERE = frozenset(["$PWD", "${PWD}", "$(pwd)", "`pwd`", "$(pwd -P)"])
-_MAX_FOLDERS = 12
+_MAX_FOLDERS = 16
 _ALL_OF = frozenset(["/*", "/", "/.", "/.*", "/**", "/*/", "/{*,.*}", "/{.*,*}"])
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a command runs: every directory that it may be, and whether a `cd` to elsewhere stands before it."""
+    """Where a command runs: every directory that it may be, and whether a `cd` to elsewhere stands before it.
+
+    `lost`: it may run in others too, because there are too many, or because a `cd` leads who knows where.
+    """
 
     folders: tuple[str, ...]
     moved: bool
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +135,20 @@ class ShellView:
 
     @lazy
     def folders(self) -> tuple[str, ...]:
-        """Every directory that some part of the command may run in, the working directory first."""
-        found = [self.ground.cwd]
-        for argv in self.denials.argvs:
-            if argv.words[0] not in ("cd", "pushd"):
-                continue
+        """The directories that some part of the command may run in, the working directory first.
+
+        With very many, the one that all `cd` together lead to is among them.
+        """
+        found: tuple[str, ...] = (self.ground.cwd,)
+        straight = self.ground.cwd
+        for argv in self.denials.moves:
             for use in file_uses(argv.words):
                 text = path_text(argv.origin(use.index), 0)
                 if text is not None:
-                    found += [_resolved(text, folder, self.files) for folder in found[:_MAX_FOLDERS]]
-        return tuple(dict.fromkeys(found))[:_MAX_FOLDERS]
+                    straight = _resolved(text, straight, self.files)
+                    more = (_resolved(text, folder, self.files) for folder in found)
+                    found = tuple(dict.fromkeys([self.ground.cwd, straight, *found[1:], *more]))[:_MAX_FOLDERS]
+        return found
 
     def is_here(self, folder: str) -> bool:
         """True when `folder` is the working directory."""
@@ -148,32 +156,30 @@ class ShellView:
 
     def where(self, index: int) -> Where:
         """Where the command at `index` of a plain script runs."""
-        return self._places[index]
+        places = self._places
+        if not self.facts.moves:
+            return places[0]
+        while len(places) <= index:
+            move = moved_by(self.reading.script.commands[len(places) - 1])
+            places.append(places[-1] if move is None else self._behind(move, places[-1]))
+        return places[index]
 
     @lazy
     def _places(self) -> list[Where]:
-        """Where each command of a plain script runs."""
-        commands = self.reading.script.commands
-        here = Where((self.ground.cwd,), False)
-        if not self.facts.moves:
-            return [here] * len(commands)
-        places: list[Where] = []
-        for command in commands:
-            places.append(here)
-            move = moved_by(command)
-            if move is not None:
-                here = self._behind(move, here)
-        return places
+        """Where the first commands of a plain script run, as far as that was asked."""
+        return [Where((self.ground.cwd,), False)]
 
     def _behind(self, move: tuple[Word, ...], before: Where) -> Where:
         """Where commands behind a `cd` run: it may have failed, too."""
         target = cd_target(move)
         text = path_text(target, 0) if target is not None else None
         if text is None:
-            return Where(before.folders, True)
+            comes_back = len(move) == 1 and move[0].text == "popd"
+            return Where(before.folders, True, before.lost or not comes_back)
         found = [_resolved(text, folder, self.files) for folder in before.folders]
         moved = before.moved or not all(self.is_here(folder) for folder in found)
-        return Where(tuple(dict.fromkeys([*before.folders, *found]))[:_MAX_FOLDERS], moved)
+        folders = tuple(dict.fromkeys([*before.folders, *found]))
+        return Where(folders[:_MAX_FOLDERS], moved, before.lost or len(folders) > _MAX_FOLDERS)
 
     def spelled(self, text: str, folders: Sequence[str]) -> tuple[Spelled, ...]:
         """A path in every directory that it may be taken from."""

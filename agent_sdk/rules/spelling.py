@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.rules.files import FileView, native_to_slashes
+from agent_sdk.values import lazy
 
 Parts: TypeAlias = tuple[str, ...]
 
@@ -31,7 +32,7 @@ _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
 _USUAL = 512
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)  # not frozen, though never changed: it is made for every look at a path
 class Spelled:
     """One path argument. `readings` are all paths that it may mean, the plain one first; `absolute` names that one.
 
@@ -43,6 +44,11 @@ class Spelled:
     readings: tuple[Parts, ...]
     odd: str | None = None
     refused: str | None = None
+
+    @lazy
+    def low(self) -> tuple[Parts, ...]:
+        """The readings, each name `folded`."""
+        return tuple([_all_folded(reading) for reading in self.readings])
 
 
 def parts(path: str) -> Parts:
@@ -56,6 +62,8 @@ def _kept_parts(path: str) -> Parts:
 
 
 def _parts(path: str) -> Parts:
+    if ".." not in path:
+        return tuple([name for name in path.split("/") if name and name != "."])
     found: list[str] = []
     for name in path.split("/"):
         if name == "..":
@@ -93,6 +101,25 @@ def _folded(name: str) -> str:
     return _HIDDEN.sub("", composed)
 
 
+@lru_cache(maxsize=1024)
+def all_folded(path: Parts) -> Parts:
+    """Each name `folded`."""
+    return _all_folded(path)
+
+
+def _all_folded(path: Parts) -> Parts:
+    text = "/".join(path)
+    if path and text.isascii() and text.isprintable():
+        return tuple(text.lower().split("/"))
+    return tuple(map(folded, path))
+
+
+@lru_cache(maxsize=1024)
+def all_same_case(path: Parts) -> Parts:
+    """Each name by `same_case`."""
+    return tuple(map(same_case, path))
+
+
 def same_case(name: str) -> str:
     """A name as a volume compares it that ignores case: letter by letter, never one letter for two."""
     if name.isascii():
@@ -112,7 +139,7 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
         )
     odd = _odd(text, files.windows)
     written = _absolute(text, cwd, files)
-    readings = [parts(written)]
+    readings = [_parts(written)]  # not `parts`: what a call names is mostly new, and would push out what is not
     if text == "~":
         readings.append(parts(native_to_slashes(files.home) if files.windows else files.home))
     if files.windows:
@@ -123,9 +150,8 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
         if inner != written:
             readings.append(parts(inner))
             odd = _follow(inner or "/", files, readings) or odd
-    return Spelled(
-        text=text, absolute=joined(readings[0]), readings=tuple(dict.fromkeys(readings)), odd=odd, refused=None
-    )
+    once = tuple(dict.fromkeys(readings)) if len(readings) > 1 else (readings[0],)
+    return Spelled(text=text, absolute=joined(readings[0]), readings=once, odd=odd)
 
 
 def absolute(text: str, cwd: str, files: FileView) -> str:
@@ -169,8 +195,8 @@ def _windows_readings(text: str, written: str) -> list[Parts]:
 def _follow(path: str, files: FileView, readings: list[Parts]) -> str | None:
     """Add where links lead from `path`. Returns why that cannot be told, if so."""
     try:
-        hops = files.hops(path)
-        readings += [parts(hop) for hop in hops]
+        if hops := files.hops(path):
+            readings += [parts(hop) for hop in hops]
         if "/.." in path and (lexical := joined(parts(path))) != path:
             readings.append(parts(lexical))
             readings += [parts(hop) for hop in files.hops(lexical)]

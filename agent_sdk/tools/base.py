@@ -29,10 +29,10 @@ class ToolContext:
 
     `cwd` is where the call was judged. `idempotency_key` is the same for every attempt at this very call: hand it to
     services that can tell a repetition. `expected_state` is the state of the target that was approved (see
-    `tools/state.py`), `None` when nothing is bound. `target` is the file that the input names (`Tool.reads`,
-    `Tool.writes`), links followed, as it was judged: open this one, and no link in its place. `left_out` says which
-    files Grep and Glob must not open. A tool that moves the working directory sets `new_cwd`; it counts from the next
-    turn.
+    `tools/state.py`), `None` when nothing is bound. `target` is the file that the input names (in the field
+    `Tool.writes`, without one in `Tool.reads`), links followed, as it was judged: open this one, and no link in its
+    place. `left_out` says which files Grep and Glob must not open. A tool that moves the working directory sets
+    `new_cwd`; it counts from the next turn.
     """
 
     cwd: str

@@ -72,7 +72,8 @@ def open_regular(path: str, *, target: str | None = None) -> BinaryIO:
 
 def _refuse_odd(path: str, mode: int) -> None:
     if stat.S_ISLNK(mode):
-        raise ToolError(f"{path} has become another link since this was approved; it was not opened.")
+        why = "is a link that leads nowhere, or has become another link since this was approved"
+        raise ToolError(f"{path} {why}; it was not opened.")
     if stat.S_ISDIR(mode):
         raise ToolError(f"{path} is a folder, not a file.")
     if not stat.S_ISREG(mode):

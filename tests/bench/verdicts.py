@@ -32,9 +32,22 @@ NEW = {
 }
 
 
-def calls(workspace: Path) -> Mapping[str, tuple[str, Callable[[int], Input]]]:
-    """The rows: a tool, and its input for each number. New ones are different each time, the others the same."""
-    main = str(workspace / "src/app/main.py")
+def tree(workspace: Path, size: int) -> list[str]:
+    """Make so many files in nested folders of the workspace. Their absolute paths."""
+    files = [workspace / f"src/app/package{number % 20}/part{number % 7}/file{number}.py" for number in range(size)]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("a")
+    return [str(file) for file in files]
+
+
+def calls(files: list[str]) -> Mapping[str, tuple[str, Callable[[int], Input]]]:
+    """The rows: a tool, and its input for each number. New ones are different each time, the others the same.
+
+    So many calls in a row name different `files`, all of which exist, as there are files.
+    """
+    main = files[0]
+    size = len(files)
     rows: dict[str, tuple[str, Callable[[int], Input]]] = {
         "whole tool": ("mcp__notes__add", lambda number: {"text": "x"}),
         "Bash seen": ("Bash", lambda number: {"command": "npm test -- --watch"}),
@@ -44,8 +57,9 @@ def calls(workspace: Path) -> Mapping[str, tuple[str, Callable[[int], Input]]]:
         "Read, same file": ("Read", lambda number: {"file_path": main}),
         "Edit, another file each time": (
             "Edit",
-            lambda number: {"file_path": f"{workspace}/src/app/file{number}.py", "old_string": "a", "new_string": "b"},
+            lambda number: {"file_path": files[number % size], "old_string": "a", "new_string": "b"},
         ),
+        "Read, another file each time": ("Read", lambda number: {"file_path": files[number % size]}),
     }
     for name, text in NEW.items():
         rows[name] = ("Bash", lambda number, text=text: {"command": text.format(number)})
@@ -91,13 +105,12 @@ async def verdicts(times: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         workspace = Path(folder)
         (workspace / "sub").mkdir()
-        (workspace / "src/app").mkdir(parents=True)
-        (workspace / "src/app/main.py").write_text("a")
+        files = tree(workspace, times)
         numbers = count()
         for size in (len(ALLOW) + len(ASK) + len(DENY), 10_000):
             allow = [*ALLOW, *many(size - len(ALLOW) - len(ASK) - len(DENY))]
             judges = {"dry run": dry(workspace, allow), "session": await live(workspace, allow)}
-            for name, (tool, tool_input) in calls(workspace).items():
+            for name, (tool, tool_input) in calls(files).items():
                 row: Row = {"call": name, "rules": size}
                 for how, one in judges.items():
                     spent = await timed(one, tool, [tool_input(next(numbers)) for _ in range(times)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,79 @@ async def test_a_link_that_is_moved_before_the_tool_leads_where_it_led(tool: str
     assert "of others" not in held.words["a"]
     assert outside.read_text() == "a secret of others"
     assert inside.read_text() == {"Read": "a secret of ours", "Write": "mine", "Edit": "a mine of ours"}[tool]
+
+
+def chain(folder: Path, length: int, last: str) -> str:
+    """The first of so many links that lead one to the next, and at last to `last`."""
+    for number in range(length):
+        (folder / f"l{number}").symlink_to(f"l{number + 1}" if number + 1 < length else last)
+    return "l0"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("length", [40, 41, 1_500])
+@pytest.mark.parametrize("below", [False, True], ids=["link", "folder"])
+@pytest.mark.parametrize("how", ["bypass", "person"])
+@pytest.mark.parametrize("tool", CALLS)
+async def test_links_that_are_too_many_to_be_judged_lead_nowhere(
+    tool: str, how: str, below: bool, length: int, tmp_path: Path
+) -> None:
+    """Where rules cannot follow, no tool goes: a denied file is safe behind any number of links, in every mode."""
+    (tmp_path / "secret").mkdir()
+    secret = tmp_path / "secret" / "key"
+    secret.write_text("a secret of ours")
+    named = chain(tmp_path, length, "secret" if below else "secret/key") + ("/key" if below else "")
+
+    async def yes(*_: Any) -> Allow:
+        return Allow()
+
+    options: dict[str, Any] = {"can_use_tool": yes} if how == "person" else {"permission_mode": "bypassPermissions"}
+    held = await hold(
+        [[use(tool, "a", file_path=named, **CALLS[tool])], "fine"],
+        tools=[tool], cwd=tmp_path, deny=["Read(secret/**)", "Edit(secret/**)"], **options,
+    )  # fmt: skip
+    assert held.results["a"].is_error
+    assert "of ours" not in held.words["a"]
+    assert secret.read_text() == "a secret of ours"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("how", ["bypass", "person"])
+@pytest.mark.parametrize(
+    "name", ["\ud800", "a\udfff/b", "\0", "a" * 300, "a/" * 3_000, "/proc/self/fd/0", "loop", "loop/x"]
+)
+@pytest.mark.parametrize("tool", CALLS)
+async def test_a_name_that_no_file_can_have_is_an_error_result(tool: str, name: str, how: str, tmp_path: Path) -> None:
+    """Whoever approved it: the model is told, and the run goes on."""
+    (tmp_path / "loop").symlink_to("loop")
+
+    async def yes(*_: Any) -> Allow:
+        return Allow()
+
+    options: dict[str, Any] = {"can_use_tool": yes} if how == "person" else {"permission_mode": "bypassPermissions"}
+    held = await hold([[use(tool, "a", file_path=name, **CALLS[tool])], "fine"], tools=[tool], cwd=tmp_path, **options)
+    assert held.results["a"].is_error
+    assert held.result.subtype == "success"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("tool", CALLS)
+async def test_the_home_folder_is_the_one_that_was_judged(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `HOME` that changes after the judgement leads to no other file."""
+    homes = [tmp_path / "home", tmp_path / "elsewhere"]
+    for home in homes:
+        home.mkdir()
+        (home / "notes").write_text(f"a secret of {home.name}")
+    monkeypatch.setenv("HOME", str(homes[0]))
+
+    async def yes(*_: Any) -> Allow:
+        os.environ["HOME"] = str(homes[1])
+        return Allow()
+
+    held = await hold(
+        [[use(tool, "a", file_path="~/notes", **CALLS[tool])], "fine"], tools=[tool], cwd=tmp_path, can_use_tool=yes
+    )
+    assert "of elsewhere" not in held.words["a"]
+    assert (homes[1] / "notes").read_text() == "a secret of elsewhere"

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from agent_sdk import Ask, Deny, PermissionPolicy, Verdict
 from agent_sdk.calls import ToolCall
 from agent_sdk.permissions.finding import _MAX_KEPT, Finding, Precedents
-from agent_sdk.permissions.judge import Case, judge
+from agent_sdk.permissions.judge import Case, judge, judge_seeing
 from agent_sdk.rules.files import Sight
 from agent_sdk.rules.matching import known_facts
+from agent_sdk.session import opened_file
+from agent_sdk.tools.read import READ
 
 ALLOW = ["Edit(src/**)", "Bash(cat:*)", "Bash(cd:*)", "Bash(npm test:*)", "Bash(tee:*)", "mcp__notes"]
 DENY = ["Read(./secret/**)", "Edit(//etc/**)", "Bash(rm:*)"]
@@ -186,13 +188,49 @@ def test_precedents_are_bounded() -> None:
     for number in range(3 * _MAX_KEPT):
         kept.keep(("Bash", facts, (("command", str(number)),)), ruling, Sight())
         assert len(kept._kept) <= _MAX_KEPT
-    kept.keep(("Bash", facts, ()), ruling, Sight(tuple((f"/{number}", None) for number in range(1_000))))
+    kept.keep(("Bash", facts, ()), ruling, Sight(tuple(f"/{number}" for number in range(1_000))))
     assert kept.find(("Bash", facts, ())) is None
 
 
 def test_long_inputs_are_judged_each_time(tmp_path: Path) -> None:
-    """Inputs of unusual length are not kept."""
-    one = policy(tmp_path)
-    for _ in range(2):
-        one.evaluate("Bash", {"command": "cat " + "x" * 5_000})
-    assert len(one.snapshot.precedents._kept) == 0
+    """What is unusually long is not kept: values, names of fields, or all the folders on the way to a file."""
+    one = policy(tmp_path, deny=["mcp__notes__add(text:x)"])
+    for tool, tool_input in (
+        ("Bash", {"command": "cat " + "x" * 5_000}),
+        ("mcp__notes__add", {"x" * 5_000: ""}),
+        ("Read", {"file_path": f"{'x' * 3_000}{'/x' * 30}"}),
+    ):
+        for _ in range(2):
+            one.evaluate(tool, tool_input)
+        assert len(one.snapshot.precedents._kept) == 0
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    steps=st.lists(DISK, max_size=6),
+    later=st.lists(DISK, min_size=1, max_size=6),
+    path=st.sampled_from(
+        ["src/a", "src/b/", "lib//a", "./src/./b", "src/../secret/a", "lib/../x", "secret/a/..", ".git"]
+    ),
+)
+def test_what_was_seen_tells_where_a_path_led(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, ...]], later: list[tuple[str, ...]], path: str
+) -> None:
+    """With a precedent and without: the file of a judgement is the one of that moment, whatever the disk becomes."""
+    folder = tmp_path_factory.mktemp("w")
+    one = policy(folder)
+    for step in steps:
+        act(folder, *step)
+    place, facts = one.snapshot.place, known_facts("Read")
+    call = ToolCall(id="t", tool="Read", said={}, effective={"file_path": path}, cwd=place.cwd)
+    then = os.path.realpath(folder / path)
+    seen = [
+        judge_seeing(Case(call=call, original=call.effective, facts=facts, snapshot=one.snapshot)) for _ in range(2)
+    ]
+    for step in later:
+        act(folder, *step)
+    for verdict, sight in seen:
+        opened = opened_file(READ, call, place.files, sight)
+        assert opened == then or verdict.behavior != "allow"
+        assert sight is not None
+        assert sight.leads(f"{folder}/{path}") in (then, None)

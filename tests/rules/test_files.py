@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_sdk.rules.files import MAX_HOPS, OsFiles, TableFiles
+from agent_sdk.rules.files import MAX_HOPS, Glance, OsFiles, TableFiles, glance
 
 
 def build(root: Path, links: dict[str, str]) -> None:
@@ -48,8 +48,24 @@ def test_the_table_follows_links_as_the_disk_does(tmp_path: Path, links: dict[st
     real = OsFiles()
     assert table.hops(full) == real.hops(full)
     assert table.kind(full) == real.kind(full)
+    assert glance(real).hops(full) == real.hops(full)
     if real.hops(full):
         assert real.hops(full)[-1] == os.path.realpath(full)
+
+
+@pytest.mark.parametrize("links", LAYOUTS, ids=[", ".join(layout) or "none" for layout in LAYOUTS])
+@pytest.mark.parametrize("paths", [PATHS, PATHS[::-1]], ids=["in order", "backwards"])
+def test_a_glance_sees_what_the_disk_has(tmp_path: Path, links: dict[str, str], paths: list[str]) -> None:
+    """What one judgement saw of a path before changes no answer about the next, and all of it is still so."""
+    root = tmp_path.resolve()
+    build(root, links)
+    real, once = OsFiles(), Glance(OsFiles())
+    for path in [*paths, *paths]:
+        assert once.hops(f"{root}/{path}") == real.hops(f"{root}/{path}")
+    assert once.sight.still_so()
+    seen = once.sight
+    assert {*seen.straight, *(name for name, _ in seen.links)} >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
+    assert {name for name, _ in seen.links} == {f"{root}/{link}" for link in links}
 
 
 def test_a_loop_is_an_error_not_a_hang(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from agent_sdk.rules.files import TableFiles
-from agent_sdk.rules.paths import Ground, compile_pattern, pattern_covers
+from agent_sdk.rules.ground import Ground
+from agent_sdk.rules.paths import compile_pattern, pattern_covers
 from agent_sdk.rules.rule import RuleSource, parse_rule
 
 NAMES = ["/".join(names) for depth in (1, 2, 3) for names in itertools.product("ab", repeat=depth)]

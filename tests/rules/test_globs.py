@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_sdk.rules.globs import STAR, Token, fits, matches, pieces, pieces_of, tokens
-from agent_sdk.rules.paths import covers
+from agent_sdk.rules.paths import DEEP, Segment, _segment, covers
 
 
 def naive(pattern: tuple[Token, ...], text: str) -> bool:
@@ -59,7 +59,7 @@ class CountingName:
         return name.startswith(self.letter)
 
 
-def naive_path(pattern: tuple[CountingName | None, ...], names: tuple[str, ...]) -> bool:
+def naive_path(pattern: tuple[CountingName | Segment | None, ...], names: tuple[str, ...]) -> bool:
     """The meaning of a path pattern; None is any number of names."""
     if not pattern:
         return not names
@@ -73,6 +73,16 @@ def test_paths_match_as_specified(pattern: list[str | None], names: list[str]) -
     """`**` stands for any number of names."""
     segments = tuple(letter and CountingName(letter) for letter in pattern)
     assert covers(segments, names) == naive_path(segments, tuple(names))  # type: ignore[arg-type]
+
+
+SEGMENTS = st.sampled_from(["a", "b", "*", "a*", "?", "[a]", "**"])
+
+
+@given(st.lists(SEGMENTS, max_size=7), st.lists(st.sampled_from(["a", "b", "ab", ""]), max_size=7))
+def test_real_segments_match_as_specified(pattern: list[str], names: list[str]) -> None:
+    """Whatever a pattern ends in, leaving the search early changes no answer."""
+    segments = tuple(DEEP if name == "**" else _segment(tokens(name)) for name in pattern)
+    assert covers(segments, names) == naive_path(segments, tuple(names))
 
 
 @pytest.mark.parametrize("stars", [1, 8, 40])

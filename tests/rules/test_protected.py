@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_sdk.rules.files import TableFiles
 from agent_sdk.rules.matching import Place, Reading, known_facts
-from agent_sdk.rules.protected import FILES, FOLDERS
+from agent_sdk.rules.protected import FILE_STARTS, FILES, FOLDER_PAIRS, FOLDERS, _protected, protected
 from tests.rules.support import CWD, book, reading
 
 
@@ -49,6 +51,27 @@ def test_a_neighbour_is_not_protected(path: str) -> None:
     call = reading("Write", {"file_path": path})
     assert call.protected is None
     assert book(allow=["Edit"]).allow(call)
+
+
+TABLE = sorted({*FOLDERS, *FILES, *FILE_STARTS, *(name for pair in FOLDER_PAIRS for name in pair)})
+PIECES = st.sampled_from(["", ".", " ", "~1", ":x", "x", "\u200c", "K", "\u212a", "\u017f", "lef", "bun"])
+NAMES = st.builds(
+    lambda before, name, end, after, upper: before + (name.upper() if upper else name)[:end] + after,
+    PIECES,
+    st.sampled_from(TABLE),
+    st.sampled_from([None, None, 3, 6, 7, -1]),
+    PIECES,
+    st.booleans(),
+)
+
+
+@given(
+    st.lists(NAMES, max_size=4).map(tuple),
+    st.sampled_from([".claude", "settings", ".", "", " .x", "lef", ".Claude "]),
+)
+def test_what_is_not_looked_at_closely_is_not_protected(path: tuple[str, ...], settings_dir: str) -> None:
+    """The look at the first characters of names misses nothing that the close look finds."""
+    assert protected([path], settings_dir) == _protected(path, settings_dir)
 
 
 def test_reading_is_free() -> None:

@@ -7,7 +7,7 @@ import pytest
 from agent_sdk.rules.lexer import plain_script
 from agent_sdk.rules.shell import full_reading, read_command
 from agent_sdk.rules.shell_nodes import Script
-from agent_sdk.rules.shell_screen import MAX_CHARS, join_lines
+from agent_sdk.rules.shell_screen import MAX_CHARS, join_lines, refusal
 from agent_sdk.rules.shell_split import split_commands
 from agent_sdk.rules.shell_text import decode_escapes, expand_braces
 from agent_sdk.rules.shell_tree import read_tree
@@ -247,3 +247,19 @@ def test_where_a_tilde_is_expanded(word: str, expanded: bool) -> None:
     """At the start of a word, and behind `=` and `:` in an operand that looks like an assignment."""
     read = read_command(f"echo {word}").script.commands[0].words[1]
     assert read.tilde is expanded
+
+
+@pytest.mark.parametrize(
+    "before", ["{", "echo {", "a {12", "a {1..", "a {1..23", "a {..", "a '{", "a {\\\n", "a {1.\\\n."]
+)
+@pytest.mark.parametrize("char", ["\u0100", "\u65e5", "\U0001f600", "\U0010d136"])
+def test_the_grammar_never_sees_a_large_character_behind_a_brace(before: str, char: str) -> None:
+    """Its scanner would look it up behind the end of a table: half of the time the process died of the last one."""
+    assert refusal(f"{before}{char} x") is not None
+    assert full_reading(f"{before}{char} x").not_understood is not None
+
+
+@pytest.mark.parametrize("command", ["echo {é}", "echo {a,日}", "echo 日{a}", "echo {1.日}", 'echo "{ 日"'])
+def test_other_characters_near_a_brace_are_read(command: str) -> None:
+    """Only what stands right behind the brace, its digits or its dots is looked up."""
+    assert refusal(command) is None
