@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, compile_bash, marked
+from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, allow_line, compile_bash, marked
 from agent_sdk.rules.deny_readings import raw_line
 from agent_sdk.rules.escape_table import NAMED_ONLY, RUNS_TEXT
 from agent_sdk.rules.escapes import escapes, glob_asks, program_of
@@ -132,6 +132,8 @@ def _candidates(command: SimpleCommand) -> Iterator[_Candidate]:
     candidate = _candidate(command)
     for _ in range(_MAX_WRAPPERS):
         yield candidate
+        if not candidate.command.static:
+            yield replace(candidate, line=allow_line(candidate.command.words))  # a rule may spell expansions out
         inner = _stripped(candidate)
         if inner is None:
             return

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from agent_sdk.rules.argv import Argv, argv_of
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
@@ -15,6 +14,7 @@ from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
     CALLBACKS,
+    NAMES_PROGRAM,
     SETTERS,
     STARTUP_FILES,
     as_argument,
@@ -38,6 +38,7 @@ from agent_sdk.rules.wrappers import (
     Wrapper,
     fd_commands,
     find_commands,
+    git_commands,
     git_subcommand,
     glued_text,
     names_input,
@@ -49,6 +50,7 @@ from agent_sdk.rules.wrappers import (
 
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
+_MAX_WORDS = 5_000  # as many as a line within the limits can have
 _MAX_ARGUMENTS = 200
 _MAX_LAUNCHED = 12
 _MAX_MOVES = 50
@@ -58,18 +60,12 @@ _SUBSCRIPTS = frozenset(
         *("mapfile", "readarray", "wait", "getopts"),
     ]
 )
-_NAMES_PROGRAM = frozenset(
-    [
-        *("PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER"),
-        *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "PROMPT_COMMAND", "PS4"),
-        *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
-    ]
-)
 _LAUNCHERS = frozenset(
     ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs"]
 ) | {"sem", "bwrap"}
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
+_TRAP_OPTIONS = frozenset(["-", "-l", "-p", "-P", "-lp"])
 _ENV_BLANK = "\\_"
 _RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
 _AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
@@ -111,7 +107,7 @@ class _Collector:
     """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
 
     __slots__ = (
-        *("_budget", "_emitted", "_guesses", "_late", "_marked", "_quoted", "_scripts", "_seen", "_started", "_texts"),
+        *("_budget", "_emitted", "_guesses", "_late", "_marked", "_scripts", "_seen", "_started", "_texts"),
         *("_written", "argvs", "moves", "nameless", "unseen"),
     )
 
@@ -122,7 +118,6 @@ class _Collector:
         self.argvs: dict[tuple[str, ...], Argv] = {}
         self.moves: list[Argv] = []
         self.unseen = self.nameless = self._late = False
-        self._quoted: list[str] = []
         self._marked: list[str] = []
         self._texts: list[str] = []
         self._guesses: list[str] = []
@@ -144,12 +139,16 @@ class _Collector:
         Last the texts that are commands if a guess is right: they may add readings, but say nothing about the rest.
         """
         self._drain()
-        if self._late and self._quoted:
+        commands = (command for script in self._scripts for command in script.commands) if self._late else ()
+        quoted = dict.fromkeys(text for command in commands for text in quoted_substitutions(command))
+        if quoted:
             self.unseen = True
-            self._texts = [f'"{text}"' for text in dict.fromkeys(self._quoted)][:_MAX_TEXTS]
+            self._texts = [f'"{text}"' for text in quoted][:_MAX_TEXTS]
             self._drain()
-        kept = self.unseen or not self._written.isdisjoint(self._started), self.nameless
-        self._texts = self._guesses[:_MAX_TEXTS]
+        guesses = list(dict.fromkeys(self._guesses))
+        lost = len(guesses) > _MAX_TEXTS or not self._written.isdisjoint(self._started)
+        kept = self.unseen or lost, self.nameless
+        self._texts = guesses[:_MAX_TEXTS]
         self._drain()
         self.unseen, self.nameless = kept
 
@@ -185,7 +184,6 @@ class _Collector:
         """All commands of one reading, and what is piped into the shells among them."""
         self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
-            self._quoted += quoted_substitutions(command)
             if _is_ordinary(command):
                 argv = self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
                 self._moved(argv)
@@ -218,7 +216,7 @@ class _Collector:
     def _assigned(self, assignment: str) -> None:
         """`NAME=value` for a variable that names a program, or a script that shells read first."""
         name, _, value = assignment.partition("=")
-        if name.rstrip("+") in _NAMES_PROGRAM:
+        if name.rstrip("+") in NAMES_PROGRAM:
             self._text(value, hidden=False)
         self.unseen = self.unseen or name.rstrip("+") in STARTUP_FILES
 
@@ -298,7 +296,7 @@ class _Collector:
             self.unseen = True
         if program is None or program.interpreter or program.text:
             return
-        for hit in escapes(argv.words):
+        for hit in escapes(argv.words[:_MAX_WORDS]):
             if hit.first == 0 or _RUNS.isdisjoint(hit.why.split()):
                 continue
             plain = 0
@@ -370,13 +368,15 @@ class _Collector:
             self.unseen = True
         elif text.strip():
             self._texts.append(text)
+            if "$'" in text or '$"' in text:  # to a plain sh the dollar is text
+                self._texts.append(text.replace("$'", "\\$'").replace('$"', '\\$"'))
 
     def _special(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
         if name == "trap":
-            rest = [word for word in words[1:] if word != "--"]
-            if rest and not rest[0].startswith("-"):
-                self._text(rest[0], hidden=(len(argv.words) > 1 and argv.hidden(1)))
+            action = 2 if words[1:2] == ("--",) else 1
+            if action < len(words) and (action == 2 or words[action] not in _TRAP_OPTIONS):
+                self._text(words[action], hidden=argv.hidden(action))
         elif name == "git":
             self._git(argv, fed, depth)
         elif name == "find":
@@ -404,25 +404,12 @@ class _Collector:
                 self._follow(argv.behind(index), fed, depth + 1)
 
     def _git(self, argv: Argv, fed: Fed, depth: int) -> None:
-        """Commands in git's own arguments: aliases, `rebase -x`, `bisect run`, `submodule foreach`."""
-        words = argv.words
-        at = git_subcommand(words)
-        for before, word in pairwise(words[:at]):
-            value = word.partition("=")[2]
-            if before == "-c" and value.startswith("!"):
-                self._text(value[1:], hidden=False)
-        rest = list(words[at:])
-        if rest[:2] == ["bisect", "run"]:
-            self._follow(argv.behind(at + 2), fed, depth + 1)
-        elif rest[:1] == ["submodule"] and "foreach" in rest:
-            behind = [word for word in rest[rest.index("foreach") + 1 :] if not word.startswith("--")]
-            self._text(" ".join(behind), hidden=False)
-        elif rest[:1] == ["rebase"]:
-            for before, word in pairwise(rest):
-                if before in ("-x", "--exec"):
-                    self._text(word, hidden=False)
-                elif word.startswith(("--exec=", "-x")):
-                    self._text(word.removeprefix("-x").removeprefix("--exec="), hidden=False)
+        """Commands in git's own arguments."""
+        texts, start = git_commands(argv.words)
+        for text in texts:
+            self._text(text, hidden=False)
+        if start is not None:
+            self._follow(argv.behind(start), fed, depth + 1)
 
     def _wrapper(self, name: str, wrapper: Wrapper, argv: Argv, fed: Fed, depth: int) -> None:
         words = argv.words
@@ -432,8 +419,9 @@ class _Collector:
         appended = argv.appended or name in ("xargs", "parallel")
         for text in found.strings:
             self._text(text, hidden=argv.any_hidden or "${" in text)
-            if name == "env":
-                self._text(f"env {text.replace(_ENV_BLANK, ' ')}", hidden=False)
+            if name == "env":  # it splits the text into words of its own, the rest follows
+                rest = words[found.starts[0] :] if found.starts else ()
+                self._text(" ".join(("env", text.replace(_ENV_BLANK, " "), *rest)), hidden=False)
         if found.bare and not found.strings:
             self.unseen = self.unseen or argv.appended
             if name in STARTS_SHELL and fed.given:

@@ -10,7 +10,10 @@ _SPEAKERS = frozenset(["echo", "pwd", "true"])
 _BINARY = frozenset(["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">"])
 _UNARY = frozenset("-" + letter for letter in "abcdefghknoprstuwxzGLNOS")
 _SUBSCRIPTS = frozenset(
-    ["test", "[", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset", "mapfile", "readarray"]
+    [
+        *("test", "[", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset", "mapfile"),
+        *("readarray", "wait", "getopts"),
+    ]
 )
 _NOTHING: frozenset[int] = frozenset()
 
@@ -79,7 +82,7 @@ def _one_word(word: Word) -> bool:
 
 
 def expands_subscript(words: Sequence[Word]) -> bool:
-    """True when a builtin may run a substitution in a subscript, even in a quoted one: `test -v 'a[$(x)]'`."""
+    """True when a builtin may run a substitution in a quoted word: `test -v 'a[$(x)]'`, `declare -a 'a=($(x))'`."""
     name = words[0].text
     if name not in _SUBSCRIPTS and not (name == "printf" and any(word.text.startswith("-v") for word in words[1:3])):
         return False
@@ -87,6 +90,7 @@ def expands_subscript(words: Sequence[Word]) -> bool:
         plain = word.text
         for mark in reversed(word.marks):
             plain = plain[: mark.start] + plain[mark.end :]
-        if "[" in plain[: max(plain.rfind("$"), plain.rfind("`"), -1) + 1]:
+        before = plain[: max(plain.rfind("$"), plain.rfind("`"), 0)]
+        if "[" in before or "=(" in before:
             return True
     return False

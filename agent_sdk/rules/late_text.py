@@ -16,6 +16,15 @@ STARTUP_FILES = frozenset(["BASH_ENV", "ENV"])
 SETTERS = frozenset(["env", "export", "declare", "typeset", "readonly", "local", "sudo", "doas"])
 """Programs and builtins that take `NAME=value` words."""
 
+NAMES_PROGRAM = frozenset(
+    [
+        *("PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER"),
+        *("GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "PROMPT_COMMAND", "PS4"),
+        *("LESSOPEN", "RUSTC_WRAPPER", "MAKEFLAGS", "SUDO_EDITOR", "FZF_DEFAULT_COMMAND"),
+    ]
+)
+"""Variables whose value programs run as a command."""
+
 _OPENING = frozenset("([$")
 _QUOTING = frozenset("'\"\\")
 _UNQUOTE = str.maketrans("", "", "'\"\\")

@@ -240,6 +240,8 @@ class _Lexer:
         if self._peek() in ("", "\n", "#", ";", "&", "|", "<", ">", "(", ")"):
             raise NotPlain
         target = self._word()
+        if self._peek() in ("<", ">") and target.text.isdigit():
+            raise NotPlain  # the digits belong to the next redirection, and this one has no target
         if op in ("<<", "<<-"):
             return self._open_heredoc(op, fd, target, index)
         to_file = target.text != "-" and not target.text.isdigit()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -419,3 +420,23 @@ def git_subcommand(argv: Sequence[str]) -> int:
     while position < len(argv) and argv[position].startswith("-"):
         position += 2 if argv[position] in _GIT_VALUES else 1
     return min(position, len(argv))
+
+
+def git_commands(argv: Sequence[str]) -> tuple[list[str], int | None]:
+    """Commands in git's own arguments: as texts (aliases, `rebase -x`, `submodule foreach`), and where one begins.
+
+    That is behind `bisect run`.
+    """
+    at = git_subcommand(argv)
+    rest = list(argv[at:])
+    values = (word.partition("=")[2] for before, word in pairwise(argv[:at]) if before == "-c")
+    texts = [value[1:] for value in values if value.startswith("!")]
+    if rest[:1] == ["submodule"] and "foreach" in rest:
+        texts.append(" ".join(word for word in rest[rest.index("foreach") + 1 :] if not word.startswith("--")))
+    elif rest[:1] == ["rebase"]:
+        for before, word in pairwise(rest):
+            if before in ("-x", "--exec"):
+                texts.append(word)
+            elif word.startswith(("--exec=", "-x")):
+                texts.append(word.removeprefix("-x").removeprefix("--exec="))
+    return texts, at + 2 if rest[:2] == ["bisect", "run"] else None

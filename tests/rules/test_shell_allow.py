@@ -9,6 +9,10 @@ from agent_sdk.rules.files import TableFiles
 from tests.rules.support import book, reading, verdict
 
 COVERED = [
+    ('Bash(echo "exit=$?")', 'echo "exit=$?"'),
+    ('Bash(echo "PID $!")', 'echo "PID $!" 2>/dev/null'),
+    ("Bash(echo $HOME *)", "echo $HOME a"),
+    ('Bash([ -n "$x" ])', '[ -n "$x" ]'),
     ("Bash(ls:*)", "ls"),
     ("Bash(ls:*)", "ls -la"),
     ("Bash(ls:*)", "ls a b \"c d\" 'e f'"),
@@ -208,6 +212,11 @@ ASKED = [
     ("Bash(test:*)", "test $x"),
     ("Bash(test:*)", 'test "$x" -a b'),
     ("Bash(test:*)", "test -v 'a[$(rm x)]'"),
+    ("Bash(declare:*)", "declare -a 'a=($(rm x))'"),
+    ("Bash(wait:*)", "wait -n -p 'a[$(rm x)]'"),
+    ("Bash(getopts:*)", "getopts a 'v[$(rm x)]' -a"),
+    ("Bash(ls:*)", "ls | ! ls"),
+    ("Bash(ls:*)", "ls <2>&1"),
     ("Bash(git:*)", "git -c a=b x"),
     ("Bash(git:*)", "git -C d x"),
     ("Bash(git:*)", "git --exec-path=. x"),

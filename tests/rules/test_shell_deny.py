@@ -298,6 +298,8 @@ HARMLESS = [
 PATHS = [
     ("Read(./.env)", "cat < .env", "deny"),
     ("Edit(./.env)", "tee .env", "deny"),
+    ("Edit(~/.bashrc)", "dd if=x of=~/.bashrc", "deny"),
+    ("Read(~/.ssh/**)", "dd if=~/.ssh/id", "deny"),
     ("Read(./.env)", "cp .env x", "deny"),
     ("Edit(./.env)", "cp x .env", "deny"),
     ("Read(./.env)", "mv x .env", "deny"),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests.rules.fuzz.corpus import ROWS
 from tests.rules.fuzz.policies import Policy
 from tests.rules.fuzz.real import Scratch
 from tests.rules.support import book, reading, verdict
 
-MARKS = str.maketrans({"⏎": "\n", "⇥": "\t", "␍": "\r"})
-LINES = Path(__file__).with_name("dodges.txt").read_text(encoding="utf-8").split("\n")
-ROWS = [(line[0], line[2:].translate(MARKS)) for line in LINES if line[:1] not in ("", "#")]
 RULES = book(allow=["Bash"], deny=["Bash(evil:*)"])
 
 

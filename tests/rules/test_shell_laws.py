@@ -101,25 +101,44 @@ RUNNERS = [
         "stdbuf -oL {}",
         "flock l {}",
     ),
+    *("env -i {}", "exec -a x {}", "time -p -- {}", "timeout -k 1 5 {}", "xargs -0 -n1 {}", "xargs -I{{}} {}"),
+    *("command -p -- {}", "builtin command {}", "uv run {}", "bundle exec {}", "sudo nice {}", "parallel {} ::: a"),
 ]
 SYNTAX = [
     *("A=1 {}", "! {}", "({})", "{{ {}; }}", "$({})", "`{}`", "cat <({})", "if {}; then :; fi", "time {}", "coproc {}"),
-    *(
-        "for i in 1; do {}; done",
-        "f() {{ {}; }}",
-        'echo "$({})"',
-        "echo ${{x:-$({})}}",
-        "a | {}",
-        "{} > f",
-        "sh <<E\n{}\nE",
-    ),
+    *("for i in 1; do {}; done", "f() {{ {}; }}", 'echo "$({})"', "echo ${{x:-$({})}}", "a | {}", "{} > f"),
+    *("sh <<E\n{}\nE", "while {}; do :; done", "case a in a) {};; esac", "> f {}", "cat <<E\n$({})\nE", "tee >({})"),
+    *("[[ $({}) ]]", "(( $({}) ))", "a[$({})]=1", "echo ${{a[$({})]}}", "cat <<< $({})", "coproc N {{ {}; }}"),
+    *("select i in 1; do {}; done", "ls \\\n; {}", "until {}; do :; done", "a |& {}", "a & {}", "exec > >({})"),
 ]
-STRINGS = ["sh -c '{}'", "bash -xc '{}'", "trap '{}' EXIT", "echo '{}' | sh", "eval '{}'", "su -c '{}'", "sh <<< '{}'"]
+STRINGS = [
+    *("sh -c '{}'", "bash -xc '{}'", "trap '{}' EXIT", "echo '{}' | sh", "eval '{}'", "su -c '{}'", "sh <<< '{}'"),
+    *("bash -lc '{}'", "find . -exec sh -c '{}' \\;", "xargs sh -c '{}'", "env -S '{}'", "mapfile -C '{}' -c 1 x < f"),
+    *(". /dev/stdin <<< '{}'", "printf '%s\\n' '{}' | bash -s", "cat <<< '{}' | sh", "sh < <(echo '{}')"),
+    *("alias x='{}'", "x='{}'; eval \"$x\"", "{{ sh; }} <<< '{}'", "f() {{ sh; }}; f <<< '{}'", "sudo -s <<< '{}'"),
+]
 
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.sampled_from(["rm x", "/bin/rm x", "\\rm x", "r''m x", "RM x", "rm"]),
+    st.sampled_from(
+        [
+            *(
+                "rm x",
+                "/bin/rm x",
+                "\\rm x",
+                "r''m x",
+                "RM x",
+                "rm",
+                '"rm" x',
+                "r\\m x",
+                "$'rm' x",
+                "{rm,x}",
+                "r$u''m x",
+            ),
+            *("../../bin/rm x", "/usr/bin/../bin/rm x", "$'\\x72m' x", "r{m,} x", "A=1 rm x", "rm\tx", "r`:`m x"),
+        ]
+    ),
     st.lists(st.sampled_from(RUNNERS), max_size=2),
     st.lists(st.sampled_from(SYNTAX), max_size=1),
     st.lists(st.sampled_from(STRINGS), max_size=2),

@@ -162,6 +162,10 @@ def test_lines_are_joined_as_bash_joins_them(command: str, expected: str | None)
         "((a))",
         "coproc a",
         "time { a; }",
+        "a | ! b",
+        "a |! time b",
+        "a <2>&1",
+        "a >2<b",
     ],
 )
 def test_the_lexer_leaves_the_rest_alone(command: str) -> None:
@@ -221,6 +225,28 @@ def test_escapes(text: str, expected: str) -> None:
 def test_without_a_command_there_is_nothing_to_trust() -> None:
     """A tree that holds no command is not understood."""
     assert read_tree("# x")[1] is not None
+
+
+@pytest.mark.parametrize(
+    ("word", "expanded"),
+    [
+        *(
+            ("~", True),
+            ("~/x", True),
+            ("a=~", True),
+            ("of=~/x", True),
+            ("a+=~", True),
+            ("a=b:~/x", True),
+            ("a[1]=~", True),
+        ),
+        *(("b~", False), ("'~'", False), ("a=b~", False), ("a='~'", False), ("'a'=~", False), ("a-b=~", False)),
+        *(("--x=~", False), ("1a=~", False), ("a=b=~", False)),
+    ],
+)
+def test_where_a_tilde_is_expanded(word: str, expanded: bool) -> None:
+    """At the start of a word, and behind `=` and `:` in an operand that looks like an assignment."""
+    read = read_command(f"echo {word}").script.commands[0].words[1]
+    assert read.tilde is expanded
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The fuzzer: scripts from the grammar, some of them wounded, judged under every policy; what is allowed is tried."""
+"""The fuzzer: scripts from the grammar and from known dodges, some wounded, judged under every policy, and tried."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
+from tests.rules.fuzz.corpus import made_of_rows
 from tests.rules.fuzz.grammar import DODGE, PLAIN, Grammar, mutated
 from tests.rules.fuzz.policies import POLICIES, Finding, Policy
 from tests.rules.fuzz.real import Scratch
@@ -15,6 +16,7 @@ from tests.rules.fuzz.real import Scratch
 # What expansions may turn into: options, operators and substitutions, all of which must stay plain text.
 _VARIABLES = {"x": "-v a[$(evil)] ; evil", "y": "$(evil)", "e": "evil", "e1": "evil"}
 _WOUNDED = 0.35
+_FROM_ROWS = 0.4
 _SHRINKS = 150
 
 
@@ -32,8 +34,8 @@ class Fuzzer:
             for name, (kind, _, _) in POLICIES.items()
         }
         self._scoped = [policy for policy in self._policies.values() if policy.kind == "scoped"]
-        self._plain = Grammar(f"{seed} plain", PLAIN, str(open_scratch.bin), hiding=0.1)
-        self._dodge = Grammar(f"{seed} dodge", DODGE, str(shut_scratch.bin), hiding=0.4)
+        self._plain = Grammar(random.Random(f"{seed} plain"), PLAIN, str(open_scratch.bin), hiding=0.1)
+        self._dodge = Grammar(random.Random(f"{seed} dodge"), DODGE, str(shut_scratch.bin), hiding=0.4)
         self._seen: set[int] = set()
 
     def __enter__(self) -> Fuzzer:
@@ -64,7 +66,12 @@ class Fuzzer:
         for _ in range(count):
             scoped = chance.random() < 0.6
             policy = chance.choice(self._scoped) if scoped else self._policies["denied"]
-            command = (self._plain if scoped else self._dodge).script()
+            if scoped:
+                command = self._plain.script()
+            elif chance.random() < _FROM_ROWS:
+                command = made_of_rows(chance, self._dodge.quoted)
+            else:
+                command = self._dodge.script()
             if chance.random() < _WOUNDED:
                 command = mutated(command, chance)
             key = hash((policy.name, command))

@@ -9,10 +9,24 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-Table: TypeAlias = Mapping[str, Sequence[tuple[int, str]]]
+Template: TypeAlias = Sequence[str | tuple[str, str]]
+"""Text, and slots as (how it is written, name)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The templates of one name with their weights; `flat` are those without a slot, the way out of the depth."""
+
+    weights: list[int]
+    templates: list[Template]
+    flat: list[Template]
+
+
+Table: TypeAlias = Mapping[str, Rows]
 
 _SLOT = re.compile("‹(?:([a-z]):)?([a-z-]+)›")
 _MARKS = str.maketrans({"⏎": "\n", "⇥": "\t", "␍": "\r"})
@@ -20,17 +34,35 @@ _MAX_DEPTH = 14
 _MAX_SIZE = 1_500
 
 
+def _parts(template: str) -> Template:
+    """A template as text and slots."""
+    out: list[str | tuple[str, str]] = []
+    at = 0
+    for slot in _SLOT.finditer(template):
+        if slot.start() > at:
+            out.append(template[at : slot.start()])
+        out.append((slot[1] or "", slot[2]))
+        at = slot.end()
+    if at < len(template):
+        out.append(template[at:])
+    return out
+
+
 def load(*names: str) -> Table:
     """The tables of the grammar files of these names, later ones over earlier ones."""
-    table: dict[str, list[tuple[int, str]]] = {}
+    table: dict[str, Rows] = {}
     for name in names:
-        rows: list[tuple[int, str]] = []
+        rows = Rows([], [], [])
         for line in Path(__file__).with_name(f"{name}.grammar").read_text(encoding="utf-8").split("\n"):
             weight, _, text = line.partition(" ")
             if line and not line.startswith("#") and not weight.isdigit():
-                table[line] = rows = []
+                table[line] = rows = Rows([], [], [])
             elif weight.isdigit():
-                rows.append((int(weight), text.translate(_MARKS)))
+                template = _parts(text.translate(_MARKS))
+                rows.weights.append(int(weight))
+                rows.templates.append(template)
+                if all(isinstance(part, str) for part in template):
+                    rows.flat.append(template)
     return table
 
 
@@ -45,21 +77,15 @@ DODGE = load("plain", "dodge")
 
 
 class Grammar:
-    """A source of scripts. The same seed gives the same scripts.
+    """A source of scripts. The same `chance` gives the same scripts.
 
     `bin_folder` is the folder that absolute program names point into, `hiding` how often (0 to 1) names are disguised.
     """
 
-    def __init__(self, seed: int | str, table: Table, bin_folder: str, *, hiding: float) -> None:
-        self.chance = random.Random(seed)
+    def __init__(self, chance: random.Random, table: Table, bin_folder: str, *, hiding: float) -> None:
+        self.chance = chance
         self._hiding = hiding
-        self._table = {
-            name: ([weight for weight, _ in rows], [_parts(text) for _, text in rows]) for name, rows in table.items()
-        }
-        self._flat = {
-            name: [row for row in rows if all(isinstance(part, str) for part in row)]
-            for name, (_, rows) in self._table.items()
-        }
+        self._table = table
         self._bin = bin_folder
         self._size = 0
 
@@ -69,11 +95,11 @@ class Grammar:
         return self._expand("script", 0)
 
     def _expand(self, name: str, depth: int) -> str:
-        weights, rows = self._table[name]
+        rows = self._table[name]
         if depth > _MAX_DEPTH or self._size > _MAX_SIZE:
-            row = self.chance.choice(self._flat[name] or rows[:1])
+            row = self.chance.choice(rows.flat or rows.templates[:1])
         else:
-            row = self.chance.choices(rows, weights)[0]
+            row = self.chance.choices(rows.templates, rows.weights)[0]
         out = []
         for part in row:
             text = part if isinstance(part, str) else self._slot(*part, depth + 1)
@@ -132,20 +158,6 @@ class Grammar:
             *(f"{self._bin}/./{name}", f"{self._bin}//{name}", f"{head}{tail[0]}{tail[1:]}"),
         )
         return self.chance.choice(ways)
-
-
-def _parts(template: str) -> list[str | tuple[str, str]]:
-    """A template as text and slots."""
-    out: list[str | tuple[str, str]] = []
-    at = 0
-    for slot in _SLOT.finditer(template):
-        if slot.start() > at:
-            out.append(template[at : slot.start()])
-        out.append((slot[1] or "", slot[2]))
-        at = slot.end()
-    if at < len(template):
-        out.append(template[at:])
-    return out
 
 
 def mutated(text: str, chance: random.Random) -> str:

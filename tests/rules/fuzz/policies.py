@@ -21,6 +21,8 @@ from tests.rules.fuzz.shfmt import SHFMT, Call, calls_of
 Kind: TypeAlias = Literal["scoped", "denied"]
 
 _HIDDEN = re.compile("[\0-\x08\x0b-\x1f\x7f\u200b\u202e\ufeff\ud800-\udfff]")
+# shfmt takes `""#` for a comment, and a tab and `$-E` in `<<-E` for the end; bash does not.
+_MISREAD_BY_SHFMT = re.compile(r"""["']#|<<-.*\n\t+\$""", re.DOTALL)
 _BUILTINS = ["echo", "printf", "test", "[", "cd", "pwd", "true"]
 _MAX_SECONDS = 1.0
 _DECLARES = frozenset(["declare", "typeset", "local", "export", "readonly", "nameref"])
@@ -88,7 +90,7 @@ class Policy:
         for command, rejected, calls in zip(commands, rejected_by_bash(commands), seen, strict=True):
             if rejected and self.kind == "scoped":
                 found.append(Finding("syntax", self.name, command, "bash -n finds fault with it"))
-            if calls is not None:
+            if calls is not None and not _MISREAD_BY_SHFMT.search(command):
                 counts["compared with shfmt"] += 1
                 missing = _missing(command, calls) if self.kind == "scoped" else _missing_names(command, calls)
                 if missing:
@@ -129,15 +131,22 @@ def _missing(command: str, calls: Sequence[Call]) -> list[Call]:
         if call == ("cat",) and idioms:
             idioms -= 1
             continue
-        for at, words in enumerate(ours):
-            behind = words[1:] if words[:1] == ["time"] else words
-            behind = behind[1:] if behind is not words and behind[:1] in (["-p"], ["--"]) else behind
-            if any(_same(call, each) for each in (words, behind, behind[1:])):
-                del ours[at]
-                break
-        else:
+        found = next((at for at, words in enumerate(ours) if _same(call, words) or _same(call, _timed(words))), None)
+        if found is None:
             missing.append(call)
+        else:
+            del ours[found]
     return missing
+
+
+def _timed(words: list[str | None]) -> list[str | None]:
+    """The words behind the keyword `time` and its options, which is no program for shfmt."""
+    if words[:1] != ["time"]:
+        return words
+    start = 1
+    while words[start : start + 1] in (["-p"], ["--"], ["time"]):
+        start += 1
+    return words[start:]
 
 
 def _same(call: Call, words: Sequence[str | None]) -> bool:
@@ -151,7 +160,7 @@ def _same(call: Call, words: Sequence[str | None]) -> bool:
 def _missing_names(command: str, calls: Sequence[Call]) -> list[Call]:
     """The calls whose program is known to shfmt and to no reading for deny."""
     readings = deny_readings(read_command(command))
-    names = {argv.words[0] for argv in readings.argvs}
+    names = {argv.words[0] for argv in readings.argvs} | ({"cat"} if "$(cat <<" in command else set())
     return [call for call in calls if call[0] and call[0].isalnum() and call[0] not in names]
 
 
@@ -165,11 +174,17 @@ def _argvs(command: SimpleCommand) -> Iterable[tuple[Word | None, ...]]:
 
 
 def _fits(pattern: Sequence[Word | None], words: Sequence[str]) -> bool:
-    """True when bash may have made `words` of the words that were read."""
+    """True when bash may have made `words` of the words that were read; the program is known by its base name."""
+    name = pattern[0] if pattern else None
+    if name is not None and name.static:
+        return name.text.rpartition("/")[2] == words[0] and _operands_fit(pattern[1:], words[1:])
+    return _operands_fit(pattern, words)
+
+
+def _operands_fit(pattern: Sequence[Word | None], words: Sequence[str]) -> bool:
     if not pattern:
         return not words
     head, rest = pattern[0], pattern[1:]
     if head is not None and head.static:
-        text = head.text.rpartition("/")[2] if words and len(pattern) and head.text.endswith(words[0]) else head.text
-        return bool(words) and words[0] in (text, head.text) and _fits(rest, words[1:])
-    return any(_fits(rest, words[taken:]) for taken in range(len(words) + 1))
+        return bool(words) and words[0] == head.text and _operands_fit(rest, words[1:])
+    return any(_operands_fit(rest, words[taken:]) for taken in range(len(words) + 1))

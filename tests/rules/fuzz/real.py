@@ -124,7 +124,7 @@ class Scratch:
     def run(self, command: str) -> Ran:
         """Runs one command as the Bash tool does. Never raises for what the command does."""
         self.log.unlink(missing_ok=True)
-        as_nobody = {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
+        nobody = _NOBODY if os.geteuid() == 0 else None
         process = subprocess.Popen(
             [BASH, "--noprofile", "--norc", "-p", "-c", 'eval "$1"', "_", command],
             cwd=self.work,
@@ -134,7 +134,9 @@ class Scratch:
             stderr=subprocess.PIPE,
             start_new_session=True,
             preexec_fn=_limits,
-            **as_nobody,
+            user=nobody,
+            group=nobody,
+            extra_groups=None if nobody is None else (),
         )
         timed_out = False
         try:
@@ -166,15 +168,20 @@ class Scratch:
 
 
 def _limits() -> None:
-    """Little memory, few processes, small files, two seconds of work."""
-    for what, value in (
-        (resource.RLIMIT_CPU, 2),
-        (resource.RLIMIT_FSIZE, 1_000_000),
-        (resource.RLIMIT_NPROC, 400),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_AS, 1_000_000_000),
-    ):
-        resource.setrlimit(what, (value, value))
+    """Little memory, small files, two seconds of work; few processes where the user has no others."""
+    limits = {
+        resource.RLIMIT_CPU: 2,
+        resource.RLIMIT_FSIZE: 1_000_000,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: 1_000_000_000,
+    }
+    if os.getuid() == _NOBODY:
+        limits[resource.RLIMIT_NPROC] = 400
+    for what, value in limits.items():
+        try:
+            resource.setrlimit(what, (value, value))
+        except (OSError, ValueError):
+            continue  # a system without this limit
 
 
 def _logged(data: bytes) -> tuple[tuple[str, ...], ...]:

@@ -19,8 +19,6 @@ SHFMT = shutil.which("shfmt", path=os.pathsep.join((str(Path(sys.executable).par
 Call: TypeAlias = tuple[str | None, ...]
 """The words of one simple command; None for a word that is only known at run time."""
 
-_DECLARES = ("DeclClause",)
-
 
 def calls_of(commands: Sequence[str]) -> list[list[Call] | None]:
     """For each command the simple commands in it, in order; None where shfmt does not parse it.
