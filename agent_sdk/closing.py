@@ -55,8 +55,9 @@ async def close_turn(session: Session, turn: Turn, missing: str, *, goes_on: boo
     A call without a result reads `missing`. When the run does not go on, prompts are left for the next one.
     """
     more = session.take_arrivals(prompts=goes_on)
-    content = results_content(turn.ids, turn.results, more, missing)
-    value = value_of(turn.ids, turn.results)
+    ids = turn.ids
+    content = results_content(ids, turn.results, more, missing)
+    value = value_of(ids, turn.results)
     return await _answer(session, turn, content, value)
 
 
