@@ -6,15 +6,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-import anyio
-
 from agent_sdk.ledger import entry
 from agent_sdk.messages import AssistantMessage, UserMessage, content_block
 from agent_sdk.models.reply import Reply
 from agent_sdk.parking import pending_approval, settled_call
 from agent_sdk.permissions import messages
 from agent_sdk.results import results_content, value_of
-from agent_sdk.session import Session, permission_entry, target_state
+from agent_sdk.session import Session, target_state
 from agent_sdk.turn import Turn
 from agent_sdk.values import Json, JsonObject, copied_object
 
@@ -64,8 +62,9 @@ async def close_turn(session: Session, turn: Turn, missing: str, *, goes_on: boo
 
 async def _answer(session: Session, turn: Turn, content: Sequence[JsonObject], value: Json) -> UserMessage:
     session.history.add_user(content, results=True)
-    stored = entry("user", message={"role": "user", "content": content}, tool_use_result=value)
-    await session.write([*_permission_entries(turn), stored], closes=turn.message_uuid)
+    stored = entry("user", turn.answer_uuid, message={"role": "user", "content": content}, tool_use_result=value)
+    await session.write([*turn.unrecorded, stored], closes=turn.message_uuid)
+    turn.unrecorded = []
     return UserMessage(
         content=[content_block(copied_object(block)) for block in content],
         uuid=str(stored["uuid"]),
@@ -89,17 +88,13 @@ async def park_turn(session: Session, turn: Turn) -> None:
     ]
     fresh = {call.key.tool_use_id for call in settled}
     settled += [known for call_id, known in turn.settled_before.items() if call_id not in fresh]
-    await session.ledger.park(_permission_entries(turn), settled, pending)
+    await session.ledger.park(turn.unrecorded, settled, pending)
+    turn.unrecorded = []
     turn.parked = True
 
 
 def _is_in_journal(turn: Turn, call_id: str) -> bool:
     return call_id in turn.started and call_id not in turn.reworded
-
-
-def _permission_entries(turn: Turn) -> list[JsonObject]:
-    verdicts, turn.unrecorded = turn.unrecorded, []
-    return [permission_entry(verdict) for verdict in verdicts]
 
 
 async def add_user(session: Session, content: Sequence[JsonObject]) -> None:
@@ -110,7 +105,7 @@ async def add_user(session: Session, content: Sequence[JsonObject]) -> None:
 
 async def abandon(session: Session, turn: Turn) -> None:
     """The run is broken off inside a turn: write, shielded and for a short time at most, what keeps it legal."""
-    with anyio.move_on_after(CLOSING_SECONDS, shield=True) as scope:
+    with session.ledger.briefly(CLOSING_SECONDS) as scope:
         try:
             turn.give_up(messages.CANCELLED_BEFORE)
             await close_turn(session, turn, messages.CANCELLED_BEFORE, goes_on=False)

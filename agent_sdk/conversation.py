@@ -9,9 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import cache
 
-import anyio
-
-from agent_sdk.closing import add_user
+from agent_sdk.closing import CLOSING_SECONDS, add_user
 from agent_sdk.config import MODES
 from agent_sdk.copies import fork_session, last_session
 from agent_sdk.decisions import Allow, Deny
@@ -124,11 +122,15 @@ class Conversation:
 
     async def _give_back(self, *, without_waiting: bool) -> None:
         """Give the claim back, before anybody hears that the run is over. If that fails, its lease ends it."""
+        ledger = self.session.ledger
         try:
-            with at_once(without_waiting), anyio.move_on_after(2, shield=True):
-                await self.session.ledger.close()
+            with at_once(without_waiting), ledger.briefly(CLOSING_SECONDS) as scope:
+                await ledger.close()
         except Exception as error:
             log.error("the claim on session %s could not be given back", self.session.id, exc_info=error)
+            return
+        if scope.cancelled_caught:
+            log.error("the claim on session %s could not be given back in time", self.session.id)
 
     def _check_store(self, decisions: Mapping[str, Allow | Deny] | None) -> None:
         """Raises SessionError when parked calls are to be answered, and the store cannot park."""

@@ -5,9 +5,10 @@ A store that keeps only transcripts does for runs that park nothing; every other
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 
 import anyio
@@ -17,10 +18,11 @@ from agent_sdk.errors import SessionBusyError
 from agent_sdk.sessions.lease import HEARTBEAT, LEASE, Held
 from agent_sdk.sessions.memory import InMemoryStore
 from agent_sdk.sessions.records import Begun, Claim, Entry, OpenTurn, PendingApproval, Run, SettledCall
-from agent_sdk.sessions.store import DeferralStore, Journal, SessionKey, SessionStore
+from agent_sdk.sessions.store import PROJECT_KEY, DeferralStore, Journal, SessionKey, SessionStore
 from agent_sdk.values import Json, JsonObject, fresh_uuid
 
-PROJECT_KEY = "agent_sdk"
+log = logging.getLogger("agent_sdk.sessions")
+
 _OPEN: AbstractContextManager[None] = nullcontext()
 _PATIENCE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.002, 0.01, 0.05)
 """A generator that is left by a plain `break` is closed by the event loop, a few steps later. Seconds between tries."""
@@ -49,13 +51,24 @@ class Ledger:
         self.deferral = store if isinstance(store, DeferralStore) else None
         self.journal = store if isinstance(store, Journal) else None
         self.fence = 0
-        self._instant = isinstance(store, InMemoryStore)
+        self._instant = type(store) is InMemoryStore  # what is made of it may wait
+        self._brief = False
         self._held: Held | None = None
         self._last: tuple[CallKey, ToolResult] | None = None  # the call whose result is stored by closing its turn
 
     def _whole(self) -> AbstractContextManager[object]:
         """A block that is finished once it is begun. A store in memory does not wait for anything inside it."""
-        return _OPEN if self._instant else anyio.CancelScope(shield=True)
+        return _OPEN if self._instant or self._brief else anyio.CancelScope(shield=True)
+
+    @contextmanager
+    def briefly(self, seconds: float) -> Iterator[anyio.CancelScope]:
+        """A block that a run which is over has left to write: shielded, but not longer than this."""
+        self._brief = True
+        try:
+            with anyio.move_on_after(seconds, shield=True) as scope:
+                yield scope
+        finally:
+            self._brief = False
 
     @property
     def can_park(self) -> bool:
@@ -98,8 +111,13 @@ class Ledger:
         finally:
             held, self._held = self._held, None
             HEARTBEAT.drop(held)
-            with self._whole():
-                await self.deferral.release(held.claim)
+            try:
+                with self._whole():
+                    await self.deferral.release(held.claim)
+            except anyio.get_cancelled_exc_class():  # asyncio's `task.cancel()` knows no shield
+                with self._whole():
+                    await self.deferral.release(held.claim)
+                raise
 
     def check(self) -> Held:
         """The claim in use. Raises SessionBusyError when it was lost."""
@@ -133,9 +151,16 @@ class Ledger:
                 else:
                     await self.deferral.write(self.check().claim, self.key, entries, closes=closes)
         except Exception:
-            await self.settle()  # a run that has lost its claim may still end what it began
+            await self._rescue()
             raise
         self._last = None
+
+    async def _rescue(self) -> None:
+        """The turn could not be closed: store its last result by itself. A run that has lost its claim may do that."""
+        try:
+            await self.settle()
+        except Exception as error:  # the first failure is the one to tell; this one is often its echo
+            log.error("session %s: the last result could not be stored either: %s", self.session_id, error)
 
     async def park(
         self, entries: Sequence[Entry], settled: Sequence[SettledCall], pending: Sequence[PendingApproval]

@@ -23,6 +23,7 @@ from agent_sdk.values import Json, JsonObject, copied_object, fresh_uuid
 log = logging.getLogger("agent_sdk.model")
 
 _UNUSABLE_MESSAGES = 2
+_CLOSING_SECONDS = 2.0
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -35,7 +36,7 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
     broken = unusable = 0
     while True:
         builder = ReplyBuilder()
-        stream = session.settings.model.stream(request)
+        stream = aiter(session.settings.model.stream(request))
         started = monotonic()
         try:
             try:
@@ -84,12 +85,15 @@ async def _hear(session: Session, stream: AsyncIterator[JsonObject], builder: Re
 
 
 async def _close(stream: AsyncIterator[JsonObject]) -> None:
-    """Close a stream that was left before its end."""
+    """Close a stream that was left before its end. What goes wrong with that is no fault of the reply."""
     if isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None:
         return
     if isinstance(stream, AsyncGenerator):
-        with anyio.CancelScope(shield=True):
-            await stream.aclose()
+        try:
+            with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+                await stream.aclose()
+        except Exception as error:
+            log.warning("the model's stream could not be closed", exc_info=error)
 
 
 async def _pause(session: Session, seconds: float) -> None:

@@ -237,9 +237,9 @@ class Session:
         """Store entries, and the state before them when it changed."""
         state = self.settings.as_json(self.mode, self.cwd, self.directory)
         if state != self.stored_state:
-            self.stored_state = state
             entries = [entry("state", **state), *entries]
         await self.ledger.write(entries, closes=closes)
+        self.stored_state = state
 
 
 def permission_entry(verdict: Verdict) -> Entry:

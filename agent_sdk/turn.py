@@ -19,8 +19,8 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import with_note
 from agent_sdk.running import call_tool, hear_after
-from agent_sdk.session import Session, opened_file, opens_files, target_state
-from agent_sdk.sessions.records import Done, PendingApproval, SettledCall, Unknown
+from agent_sdk.session import Session, opened_file, opens_files, permission_entry, target_state
+from agent_sdk.sessions.records import Done, Entry, PendingApproval, SettledCall, Unknown
 from agent_sdk.tools.base import Tool
 from agent_sdk.values import JsonObject, copied_object, fresh_uuid
 
@@ -47,6 +47,7 @@ class Turn:
     ) -> None:
         self.session = session
         self.message_uuid = message_uuid
+        self.answer_uuid = fresh_uuid()  # written twice where nobody knows whether the first time counted: kept once
         self.blocks = calls
         self.text = text
         self.stop_reason = stop_reason
@@ -56,7 +57,7 @@ class Turn:
         self.results: dict[str, ToolResult] = {}
         self.started: set[str] = set()
         self.reworded: set[str] = set()
-        self.unrecorded: list[Verdict] = []
+        self.unrecorded: list[Entry] = []
         self.to_settle: list[SettledCall] = []
         self.stop: str | None = None
         self.aborted = False
@@ -206,7 +207,7 @@ class Turn:
 
     def _record(self, docket: Docket) -> None:
         if docket.verdict is not None:
-            self.unrecorded.append(docket.verdict)
+            self.unrecorded.append(permission_entry(docket.verdict))
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -383,8 +384,9 @@ class Turn:
             self._disk_touched = True
         note = verdict.decision.note if isinstance(verdict.decision, Allow) else None
         result = with_note(ran.result, note)
-        await ledger.end(key, result, closing=self._closes_next())
-        self.results[call.id] = result
+        closing = self._closes_next()
+        self.results[call.id] = result  # known from here on, whatever becomes of the store
+        await ledger.end(key, result, closing=closing)
         await self._follow(docket, others)
         after = await hear_after(self.session, call, result)
         self.stop = after.stop if self.stop is None else self.stop

@@ -11,7 +11,7 @@ import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem
 from agent_sdk.cli.show import call_line
-from agent_sdk.cli.stores import add_store_argument, moment_words, span_words, store_of
+from agent_sdk.cli.stores import add_store_argument, moment_words, span_words, store_of, store_words
 from agent_sdk.cli.wire import approval_to_json
 from agent_sdk.decisions import Allow, Deny, trace_lines
 from agent_sdk.inbox import Inbox
@@ -70,7 +70,12 @@ async def _show(arguments: Namespace) -> int:
     if arguments.json:
         print(to_text(approval_to_json(approval)))
     else:
-        print(*_whole_lines(approval), *await _short_lines(approval, store), *_how_lines(approval), sep="\n")
+        print(
+            *_whole_lines(approval),
+            *await _short_lines(approval, store),
+            *_how_lines(approval, store_words(arguments)),
+            sep="\n",
+        )
     return Exit.OK
 
 
@@ -122,8 +127,8 @@ async def _answer(arguments: Namespace) -> int:
     if not accepted:
         print("Not taken: it was answered before, has expired, or its session went on.")
         return Exit.NO
-    resume = f"agent-sdk resume {visible(arguments.session, keep_newlines=False)}"
-    print(f"Stored. It counts when the session is resumed: {resume}")
+    resume = f"agent-sdk resume {arguments.session}{store_words(arguments)}"
+    print(f"Stored. It counts when the session is resumed: {visible(resume, keep_newlines=False)}")
     return Exit.OK
 
 
@@ -214,11 +219,13 @@ def _whole_lines(approval: PendingApproval) -> Iterator[str]:
         yield f"    {visible(line, keep_newlines=False)}"
 
 
-def _how_lines(approval: PendingApproval) -> list[str]:
+def _how_lines(approval: PendingApproval, store: str) -> list[str]:
     if approval.answer is not None:
         return []
     call = f"agent-sdk answer {approval.session_id} {approval.tool_use_id}"
-    return [visible(line, keep_newlines=False) for line in ("To answer:", f"  {call} allow", f"  {call} deny")]
+    return [
+        visible(line, keep_newlines=False) for line in ("To answer:", f"  {call} allow{store}", f"  {call} deny{store}")
+    ]
 
 
 PENDING = Command(

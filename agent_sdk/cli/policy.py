@@ -63,9 +63,14 @@ def _test(arguments: Namespace) -> int:
     for difference in differences:
         print(to_text(_difference_to_json(difference)) if arguments.json else visible(difference.explain()))
     if not arguments.json:
-        wrong = f"{len(differences)} of {len(table.cases)} calls are not decided as expected."
-        print(wrong if differences else f"{len(table.cases)} calls are decided as expected.")
+        total = len(table.cases)
+        wrong = f"{len(differences)} of {total} calls are not decided as expected."
+        print(wrong if differences else f"{_calls(total)} decided as expected.")
     return Exit.NO if differences else Exit.OK
+
+
+def _calls(count: int) -> str:
+    return "1 call is" if count == 1 else f"{count} calls are"
 
 
 def _table_and_policy(arguments: Namespace) -> tuple[PolicyTable, PermissionPolicy]:
@@ -76,7 +81,7 @@ def _table_and_policy(arguments: Namespace) -> tuple[PolicyTable, PermissionPoli
     given: str = arguments.file
     file = os.path.abspath(given)
     cwd = directory(arguments.cwd)
-    to_do = "mend the file; docs/testing.md shows the form"
+    to_do = "name or mend the file; docs/testing.md shows the form"
     try:
         table = read_policy_table(file)
         if table.settings is not None and arguments.settings is not None:

@@ -42,13 +42,16 @@ class Spending:
 
 class Progress:
     """Shows the messages of a run on a terminal, and below them one line that changes: it is taken away before
-    anything else is written. `clock` gives seconds.
+    anything else is written. `store` stands behind the commands that it shows; `clock` gives seconds.
 
     Words are written as they come; the whole message that follows them is not written again.
     """
 
-    def __init__(self, console: Console, *, status: bool, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, console: Console, *, status: bool, store: str = "", clock: Callable[[], float] = monotonic
+    ) -> None:
         self._console = console
+        self._store = store
         self._status = status
         self._clock = clock
         self._spending = Spending()
@@ -76,7 +79,7 @@ class Progress:
             case UserMessage():
                 self._running.clear()
         self._end_words()
-        self._console.say(*message_lines(self._without_words(message)))
+        self._console.say(*message_lines(self._without_words(message), self._store))
         self._wrote_words = False
         self._since = self._clock()
 

@@ -15,7 +15,7 @@ from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, 
 from agent_sdk.cli.progress import Progress
 from agent_sdk.cli.show import denial_lines
 from agent_sdk.cli.signals import Heard, heeding_signals
-from agent_sdk.cli.stores import add_store_argument, store_of
+from agent_sdk.cli.stores import add_store_argument, store_of, store_words
 from agent_sdk.cli.wire import message_to_json
 from agent_sdk.client import AgentClient
 from agent_sdk.copies import session_directory
@@ -72,7 +72,8 @@ def run_session(arguments: Namespace) -> int:
     if prompt is None and arguments.resume is None and not arguments.go_on:
         raise Problem("there is no prompt", where="agent-sdk run PROMPT", to_do="say what the agent is to do")
     console = Console(output=sys.stderr if arguments.json else None)
-    session = _Session(_options(arguments, console), prompt, console, as_json=arguments.json)
+    options = _options(arguments, console)
+    session = _Session(options, prompt, console, as_json=arguments.json, store=store_words(arguments))
     if (ended_by := anyio.run(heeding_signals, session.run, session.interrupt, session.heard)) is not None:
         return 128 + ended_by
     return _exit_code(session.result, fail_on_denial=arguments.fail_on_denial)
@@ -128,14 +129,16 @@ class _Session:
     Without a prompt the stored session goes on where it stands.
     """
 
-    def __init__(self, options: AgentOptions, prompt: str | None, console: Console, *, as_json: bool) -> None:
+    def __init__(
+        self, options: AgentOptions, prompt: str | None, console: Console, *, as_json: bool, store: str
+    ) -> None:
         self._client = AgentClient(options)
         self._prompt: str | None = prompt
         self._console = console
         self._as_json = as_json
         self._interactive = not as_json and console.is_terminal
         status = self._interactive and os.environ.get("TERM", "") not in ("", "dumb")
-        self._progress = Progress(console, status=status)
+        self._progress = Progress(console, status=status, store=store)
         self._asking: anyio.CancelScope | None = None
         self.heard = Heard()
         self.result: ResultMessage | None = None

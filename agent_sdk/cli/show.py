@@ -22,8 +22,11 @@ SHOWN_WIDTH = 160
 _HEADLINES = ("command", "file_path", "pattern")
 
 
-def message_lines(message: Message) -> list[str]:
-    """What a person wants to see of a message; empty for one that tells them nothing."""
+def message_lines(message: Message, store: str = "") -> list[str]:
+    """What a person wants to see of a message; empty for one that tells them nothing.
+
+    `store` stands behind commands that are shown: the option for a store that is not the user's own.
+    """
     match message:
         case AssistantMessage():
             return [line for block in message.content for line in _said(block)]
@@ -32,7 +35,7 @@ def message_lines(message: Message) -> list[str]:
         case SystemMessage(subtype="warning" | "hook_message" | "api_retry" as subtype, data=data):
             return [f"({subtype.replace('_', ' ')}: {visible(str(data.get('message', '')), keep_newlines=False)})"]
         case ResultMessage():
-            return _ending(message)
+            return _ending(message, store)
         case _:
             return []
 
@@ -73,13 +76,13 @@ def _indented(mark: str, text: str) -> Iterator[str]:
         yield f"{' ' * len(mark)}… {len(lines) - SHOWN_LINES} more lines"
 
 
-def _ending(result: ResultMessage) -> list[str]:
+def _ending(result: ResultMessage, store: str) -> list[str]:
     price = "" if result.total_cost_usd is None else f", {result.total_cost_usd:.4f} USD"
     how = f"{result.terminal_reason}, {_counted(result.num_turns, 'model request')}{price}"
     lines = ["", f"({how})", *(f"  {visible(error, keep_newlines=False)}" for error in result.errors)]
     for use in result.deferred_tool_uses:
         lines.append(f"  waits for an answer: {call_line(use.name, use.input)}")
-        lines.append(f"    agent-sdk show {result.session_id} {use.id}")
+        lines.append(f"    agent-sdk show {result.session_id} {use.id}{store}")
     return [visible(line, keep_newlines=False) for line in lines]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,12 @@ def store_of(arguments: Namespace, *, may_be_new: bool = False) -> SQLiteStore:
     if given is not None and not may_be_new and not Path(given).is_file():
         raise Problem(f"there is no file {given!r}", where="--store", to_do="name the file that holds the sessions")
     return SQLiteStore(given)
+
+
+def store_words(arguments: Namespace) -> str:
+    """What belongs behind a command for the same store, with a blank before it; empty for the default store."""
+    given: str | None = arguments.store
+    return "" if given is None else f" --store {shlex.quote(given)}"
 
 
 def moment_words(moment: datetime) -> str:

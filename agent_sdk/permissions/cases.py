@@ -10,9 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NoReturn, TypeAlias
 
+from agent_sdk.config import MODES
 from agent_sdk.decisions import Verdict
-from agent_sdk.errors import OptionsError, SettingsError
+from agent_sdk.errors import OptionsError, RuleError, SettingsError
 from agent_sdk.permissions.policy import PermissionPolicy
+from agent_sdk.rules.rule import RuleSource, parse_rule
+from agent_sdk.settings.content import PERMISSION_KEYS
 from agent_sdk.settings.document import parse_document, read_bytes
 from agent_sdk.values import Json, JsonObject, copied_object, to_text
 
@@ -100,7 +103,8 @@ def assert_policy(policy: PermissionPolicy, cases: Iterable[PolicyCase]) -> None
 def load_policy_cases(path: str | os.PathLike[str]) -> list[PolicyCase]:
     """The rows of a file: JSON, or with the ending `.jsonl` one row a line. Blocks.
 
-    Raises SettingsError, naming the place, for a file that is not there, holds no row, or holds anything unknown.
+    Raises SettingsError, naming the place, for a file that is not there, holds no row, or holds anything unknown, a
+    mode or an allow rule that does not count included.
     """
     return list(read_policy_table(path).cases)
 
@@ -130,7 +134,31 @@ def _of_document(name: str, data: bytes) -> PolicyTable:
     if not isinstance(rows, list):
         _refuse(name, "cases is a list of cases")
     cases = tuple(_case(name, row, f"cases[{place}]") for place, row in enumerate(rows))
+    if "permissions" in top:
+        _check_permissions(name, top["permissions"])
     return PolicyTable(cases=cases, settings=name if "permissions" in top else None)
+
+
+def _check_permissions(name: str, permissions: Json) -> None:
+    """More strictly than a settings file: what is passed over there with a warning would make this table pass here."""
+    if not isinstance(permissions, Mapping):
+        _refuse(name, "permissions is a JSON object")
+    if unknown := [key for key in permissions if key not in PERMISSION_KEYS]:
+        _refuse(name, f"unknown key {unknown[0]!r} in permissions; known are {', '.join(PERMISSION_KEYS)}")
+    mode = permissions.get("defaultMode", "default")
+    if mode not in MODES:
+        _refuse(name, f"permissions.defaultMode is one of {', '.join(MODES)}, got {to_text(mode):.60}")
+    allow = permissions.get("allow", [])
+    if not isinstance(allow, list):
+        _refuse(name, "permissions.allow is a list of rules")
+    source = RuleSource(scope="options", file=name, root=os.path.dirname(name))
+    for position, rule in enumerate(allow):
+        if not isinstance(rule, str):
+            _refuse(name, f"permissions.allow[{position}] is no text")
+        try:
+            parse_rule(rule, "allow", source, position)
+        except RuleError as error:
+            raise SettingsError(str(error), path=name) from None
 
 
 def _of_lines(name: str, data: bytes) -> PolicyTable:

@@ -21,6 +21,7 @@ from agent_sdk.rules.late_text import (
     callback_texts,
     evaluates,
     evaluates_words,
+    inner_substitutions,
     quoted_substitutions,
     runs_values,
     without_quotes,
@@ -193,6 +194,8 @@ class _Collector:
     def _command(self, command: SimpleCommand, fed: Fed) -> None:
         for word in command.assigns:
             self._assigned(word.text)
+        for text in inner_substitutions(command):
+            self._text(text, hidden=False)
         for redirect in command.redirects:
             if redirect.op == ">&" and not redirect.target.text.isalnum():
                 self._text(f'"{redirect.target.text}"', hidden=False)

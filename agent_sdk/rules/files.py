@@ -160,15 +160,16 @@ class Sight:
     @property
     def letters(self) -> int:
         """The length of all its names together."""
-        return sum(len(path) for path, _ in (*self.links, *self.kinds))
+        return sum(map(len, self.straight)) + sum(len(path) for path, _ in (*self.links, *self.kinds))
 
     def leads(self, path: str) -> str | None:
         """Where the absolute `path` led when it was looked at, links followed; it may not exist.
 
         `None` when it led nowhere, or when not all of the way was looked at.
         """
+        targets = {**dict.fromkeys(self.straight), **dict(self.links)}
         try:
-            hops = follow(path, dict(self.links).__getitem__)
+            hops = follow(path, targets.__getitem__)
         except (KeyError, OSError):
             return None
         return hops[-1] if hops else "/" + "/".join(name for name in path.split("/") if name not in ("", "."))

@@ -100,6 +100,10 @@ def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:
     return any(secret and "=" not in word for secret, word in zip(hidden, words, strict=True))
 
 
+_PATTERN = re.compile(r"\$\{(?:!?[A-Za-z0-9_]+(?:\[[^]]*\])?|[-?#!$@*])[#%/^,:](?![-=+?])")
+_OPENED = re.compile(r"\$\(|`|[<>]\(")
+
+
 def quoted_substitutions(command: SimpleCommand) -> Iterator[str]:
     """The words and bodies of a command that hold a substitution as plain text."""
     for word in (*command.assigns, *command.words):
@@ -111,6 +115,17 @@ def quoted_substitutions(command: SimpleCommand) -> Iterator[str]:
         text = redirect.body if redirect.literal else _literal(redirect.target)
         if _SUBSTITUTION.search(text):
             yield text
+
+
+def inner_substitutions(command: SimpleCommand) -> Iterator[str]:
+    """Scripts that run what is substituted in the pattern of `${a#…}` and the like: the grammar takes it as text."""
+    for word in (*command.assigns, *command.words, *(redirect.target for redirect in command.redirects)):
+        for mark in word.marks:
+            source = word.text[mark.start : mark.end]
+            for pattern in _PATTERN.finditer(source):
+                if found := _OPENED.search(source, pattern.end()):
+                    text = source[found.start() :]
+                    yield f": {text}" if found[0] in ("<(", ">(") else f': "{text}"'
 
 
 def as_argument(body: str) -> str:

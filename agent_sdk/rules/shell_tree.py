@@ -43,8 +43,6 @@ _WORDS = frozenset(
         *("subscript", "string_content"),
     ]
 )
-_PATTERNS = frozenset(["regex", "extglob_pattern"])
-"""The grammar does not look into these."""
 _EXPRESSIONS = frozenset(
     ["binary_expression", "unary_expression", "parenthesized_expression", "postfix_expression", "ternary_expression"]
 )
@@ -146,8 +144,6 @@ class _Walker:
         self._nesting -= kind in _NESTING
 
     def _statements(self, node: Node, kind: str) -> None:
-        if not node.named_children and kind in _PATTERNS and any(mark in self._source(node) for mark in ("$(", "`")):
-            self._doubt("a pattern that holds a substitution")
         for child in node.children:
             if child.is_named:
                 self.walk(child)

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -58,8 +58,26 @@ class SQLiteFile:
         """
         if must_be_at_once():
             return self._run_at_once(work, "IMMEDIATE")
-        with anyio.CancelScope(shield=shielded):
-            result = await anyio.to_thread.run_sync(self._run, work, "IMMEDIATE", limiter=_limiter())
+        begun, over = threading.Lock(), threading.Event()
+
+        def run() -> _Result:
+            if not begun.acquire(blocking=False):
+                raise SessionError("nobody waits for this any more")
+            try:
+                return self._run(work, "IMMEDIATE")
+            finally:
+                over.set()
+
+        try:
+            with anyio.CancelScope(shield=shielded):
+                result = await anyio.to_thread.run_sync(run, limiter=_limiter())
+        except anyio.get_cancelled_exc_class():  # also by asyncio's own `task.cancel()`, which knows no shield
+            with anyio.CancelScope(shield=True), suppress(SessionError):
+                if not begun.acquire(blocking=False):
+                    await anyio.to_thread.run_sync(over.wait)
+                elif shielded:
+                    await anyio.to_thread.run_sync(self._run, work, "IMMEDIATE", limiter=_limiter())
+            raise
         return result
 
     def close(self) -> None:

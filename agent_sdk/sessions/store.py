@@ -1,6 +1,7 @@
 """The three small ports behind a session: its transcript, its parked calls, its journal.
 
-One object may be all of them (`InMemoryStore` is). Every method may be called from asyncio and from trio.
+One object may be all of them (`InMemoryStore` is). Every method may be called from asyncio and from trio. A run waits
+for what it writes even when it is cancelled: what goes over a network needs a time limit of its own.
 """
 
 from __future__ import annotations
@@ -92,8 +93,9 @@ class DeferralStore(Protocol):
     async def write(
         self, claim: Claim, key: SessionKey, entries: Sequence[Entry], *, closes: str | None = None
     ) -> None:
-        """Add transcript entries under the claim, in one transaction.
+        """Add transcript entries under the claim, in one transaction; one whose `uuid` is there already is left out.
 
+        A run repeats a write of which nobody knows whether it was stored, with the same entries.
         `closes` names the assistant message (its uuid) whose turn these entries close: its verdicts, parked calls and
         journal rows are dropped in the same transaction. Raises SessionBusyError when the claim is stale.
         """

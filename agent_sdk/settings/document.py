@@ -82,7 +82,7 @@ def read_bytes(path: str) -> bytes | None:
 
 def _refuse_odd(path: str, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise SettingsError(f"{path} is a folder, not a settings file", path=path)
+        raise SettingsError(f"{path} is a folder, not a file", path=path)
     if not stat.S_ISREG(found.st_mode):
         raise SettingsError(f"{path} is no regular file but a pipe, socket or device: it was not opened", path=path)
     if found.st_size > LARGEST:
@@ -90,7 +90,7 @@ def _refuse_odd(path: str, found: os.stat_result) -> None:
 
 
 def _too_large(path: str) -> SettingsError:
-    return SettingsError(f"{path} is larger than {LARGEST // 1024 // 1024} MB, which no settings file is", path=path)
+    return SettingsError(f"{path} is larger than {LARGEST // 1024 // 1024} MB: it was not read", path=path)
 
 
 def read_document(path: str) -> Document | None:

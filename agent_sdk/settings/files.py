@@ -137,7 +137,8 @@ def _untrusted(source: SettingSource, content: Content, places: SettingsPlaces) 
 
 
 def _ignored(content: Content, why: str) -> str:
-    return f"{content.file}: ignored {', '.join(content.widening)}: {why} (trust_project=True lets them count)"
+    way = "trust_project=True, or --trust-project, lets them count"
+    return f"{content.file}: ignored {', '.join(content.widening)}: {why} ({way})"
 
 
 def _merged(

@@ -80,6 +80,16 @@ async def what_does_not_fit_stores_nothing(store: FullStore) -> None:
     assert await store.pending() == []
 
 
+async def a_repeated_write_is_stored_once(store: FullStore) -> None:
+    """A run that does not know whether a write counted makes it once more, also where it closed a turn."""
+    claim, _ = await parked_turn(store, "t1")
+    before = await uuids(store, session_key())
+    for _ in range(2):
+        await store.write(claim, session_key(), [entry("r1"), entry("r2")], closes="m1")
+    assert await uuids(store, session_key()) == [*before, "r1", "r2"]
+    assert await store.pending("s") == []
+
+
 async def the_first_answer_wins(store: FullStore) -> None:
     """The first answer is kept with who and when; a second one, alike or not, is False."""
     _, (parked,) = await parked_turn(store, "t1")
@@ -317,6 +327,7 @@ CONTRACTS: tuple[Contract, ...] = (
     *TRANSCRIPT_CONTRACTS,
     parking_stores_the_whole_turn,
     what_does_not_fit_stores_nothing,
+    a_repeated_write_is_stored_once,
     the_first_answer_wins,
     results_from_outside_are_answers,
     answers_must_fit,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -88,6 +89,24 @@ def test_a_call_is_parked_listed_shown_answered_and_run(run: Run) -> None:
     code, shown = run("resume", session, "--script", "../script.json")
     assert code == 3
     assert "nothing to resume" in shown
+
+
+def commands_in(shown: str) -> list[list[str]]:
+    """The words of each command that an output tells to type, without the program's name."""
+    return [shlex.split(line.partition("agent-sdk ")[2]) for line in shown.splitlines() if "agent-sdk " in line]
+
+
+def test_commands_that_are_shown_work_as_they_stand(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """From the parked call to its result by what the commands tell to type; the store was named once, by a person."""
+    Path("script.json").write_text(json.dumps({"turns": [{"content": [BASH]}]}))
+    [show] = commands_in(run("run", "go", "--script", "script.json", typed="9\n", to="my store.sqlite")[1])
+    assert main(show) == 0
+    allow, deny = commands_in(capsys.readouterr().out)
+    assert "deny" in deny
+    assert main(allow) == 0
+    [resume] = commands_in(capsys.readouterr().out)
+    assert main([*resume, "--ask-nobody", "--script", "script.json"]) == 0
+    assert Path("out.txt").read_text() == "one\n"
 
 
 ANSWERS: list[tuple[list[str], str]] = [

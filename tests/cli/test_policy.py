@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps({"permissions": {"allow": ["Bash(ls)"]}}))
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     monkeypatch.chdir(cwd)
     return cwd
 
@@ -85,6 +86,18 @@ FAULTS: list[tuple[str, str, list[str], str]] = [
     ("no cases", '{"cases": []}', ["a.json"], "holds no case"),
     ("a bad deny rule", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {"deny": ["Bash(ls"]}}),
      ["a.json"], "does not end with"),
+    ("a bad allow rule", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {"allow": ["Bash(ls"]}}),
+     ["a.json"], "does not end with"),
+    ("a misspelt permission", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {"alow": ["Bash"]}}),
+     ["a.json"], "unknown key 'alow' in permissions"),
+    ("an unknown mode", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {"defaultMode": "planning"}}),
+     ["a.json"], "permissions.defaultMode is one of"),
+    ("an allow rule that is no text", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {"allow": [1]}}),
+     ["a.json"], "permissions.allow[0] is no text"),
+    ("one allow rule", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {"allow": "Bash"}}),
+     ["a.json"], "permissions.allow is a list"),
+    ("a list of permissions", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": []}),
+     ["a.json"], "permissions is a JSON object"),
     ("bad permissions", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {"deny": 3}}),
      ["a.json"], "permissions.deny"),
     ("two sets of rules", json.dumps({"cases": [{**LS, "expect": "ask"}], "permissions": {}}),

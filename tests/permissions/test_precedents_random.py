@@ -17,6 +17,7 @@ from agent_sdk.calls import ToolCall, ToolFacts
 from agent_sdk.permissions.judge import Case, judge
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.matching import known_facts
+from tests.support.disk import lies_in
 
 ALLOW = (
     "Edit", "Read(//tmp/**)", "Edit(src/**)", "Edit(/src/*)", "Read(~/**)", "Bash", "Bash(cat:*)", "Bash(cd:*)",
@@ -106,6 +107,8 @@ changes = st.tuples(
 def change(folder: Path, what: str, name: str, target: str) -> None:
     """One thing that happens to the disk, to the working directory too; nothing when it cannot."""
     path = folder / "work" / name if name != "." else folder / "work"
+    if not lies_in(path, folder):
+        return
     try:
         if path.is_dir() and not path.is_symlink():
             if what == "dir":

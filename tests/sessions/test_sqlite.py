@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import sqlite3
@@ -16,6 +17,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -475,3 +477,39 @@ async def test_answers_survive_a_new_park_of_the_same_call(store: SQLiteStore) -
     kept = (await store.open_turn("s")).pending[parked.key].answer
     assert kept is not None
     assert (kept.decision, kept.by) == (Allow({"a": 1}), "ann")
+
+
+async def cancelled_by_asyncio(work: Any, store: SQLiteStore) -> None:
+    """Let another writer hold the file, cancel the task that does `work` meanwhile, and wait for its end."""
+    with closing(sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.1, lambda: other.execute("COMMIT"))
+        release.start()
+        task = asyncio.ensure_future(work)
+        await asyncio.sleep(0.03)
+        task.cancel()
+        await asyncio.wait([task])
+        release.join()
+    assert task.cancelled()
+
+
+def test_a_task_that_asyncio_cancels_waits_for_its_write(store: SQLiteStore) -> None:
+    """`task.cancel()` knows no shield: the write is ended all the same before the task is."""
+
+    async def main() -> None:
+        await store.append(session_key(), [entry("1")])
+        await cancelled_by_asyncio(store.append(session_key(), [entry("2")]), store)
+        assert await store.load(session_key()) == [entry("1"), entry("2")]
+
+    asyncio.run(main())
+
+
+def test_a_claim_of_a_cancelled_task_locks_nobody_out(store: SQLiteStore) -> None:
+    """Nobody heard of it, so nobody could give it back: the store does."""
+
+    async def main() -> None:
+        await store.projects()
+        await cancelled_by_asyncio(store.claim("s", "cancelled", LEASE), store)
+        assert (await store.claim("s", "the next one", LEASE)).owner == "the next one"
+
+    asyncio.run(main())

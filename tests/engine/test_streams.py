@@ -1,0 +1,144 @@
+"""Streams of models as they come: iterators, iterables, generators; some misbehave when they are closed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from agent_sdk import AgentClient, AgentOptions, InMemoryStore, ModelError, ResultMessage, query
+from agent_sdk.models.script import events_of
+from agent_sdk.testing import ScriptedModel
+from tests.engine.dialogue import hold
+
+EVENTS: list[Any] = list(events_of({"content": [{"type": "text", "text": "Hello."}]}, 0))
+
+
+class Steps:
+    """An iterator that is no generator."""
+
+    def __init__(self) -> None:
+        self.left = list(EVENTS)
+
+    def __aiter__(self) -> Steps:
+        return self
+
+    async def __anext__(self) -> Any:
+        await anyio.lowlevel.checkpoint()
+        if not self.left:
+            raise StopAsyncIteration
+        return self.left.pop(0)
+
+
+class Whole:
+    """An iterable that begins anew for everybody who asks."""
+
+    def __aiter__(self) -> Steps:
+        return Steps()
+
+
+async def generated() -> AsyncIterator[Any]:
+    """A generator."""
+    for event in EVENTS:
+        yield event
+
+
+class Streaming:
+    """A model with such a stream; what it streams first may be another one."""
+
+    name, max_retries = "m", 1
+
+    def __init__(self, make: Callable[[], Any], first: Callable[[], Any] | None = None) -> None:
+        self.makes = [first or make, make, make]
+
+    def retry_pause(self, attempt: int) -> float:
+        """At once."""
+        return 0.0
+
+    def stream(self, request: Any) -> Any:
+        """The next stream."""
+        return self.makes.pop(0)()
+
+
+async def run(model: Any, **options: Any) -> ResultMessage:
+    """One run to its end."""
+    settings = AgentOptions(model=model, session_store=InMemoryStore(), **options)
+    last = [message async for message in query("go", options=settings)][-1]
+    assert isinstance(last, ResultMessage)
+    return last
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("partial", [False, True], ids=["whole", "partial messages"])
+@pytest.mark.parametrize("make", [Steps, Whole, generated])
+async def test_every_kind_of_stream_is_heard_once(make: Callable[[], Any], partial: bool) -> None:
+    """Whoever wants the events as they come gets the same reply."""
+    assert (await run(Streaming(make), include_partial_messages=partial)).result == "Hello."
+
+
+async def fails_when_closed() -> AsyncIterator[Any]:
+    """Nonsense, and then an error out of its own cleaning up."""
+    try:
+        yield EVENTS[0]
+        yield 3
+    finally:
+        raise LookupError("no connection to close")
+
+
+async def goes_on_when_closed() -> AsyncIterator[Any]:
+    """Nonsense, and it does not take being closed for an answer."""
+    try:
+        yield 3
+    except GeneratorExit:
+        yield EVENTS[0]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("partial", [False, True], ids=["whole", "partial messages"])
+@pytest.mark.parametrize("first", [fails_when_closed, goes_on_when_closed])
+async def test_what_goes_wrong_in_closing_does_not_end_the_run(first: Any, partial: bool) -> None:
+    """The broken reply is dropped and asked for again, as if the stream had been closed well."""
+    assert (await run(Streaming(generated, first), include_partial_messages=partial)).result == "Hello."
+
+
+@pytest.mark.anyio
+async def test_a_stream_that_hangs_in_closing_is_left_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt ends the run although the connection does not end."""
+    monkeypatch.setattr("agent_sdk.reply._CLOSING_SECONDS", 0.05)
+    inside = anyio.Event()
+
+    async def hangs() -> AsyncIterator[Any]:
+        try:
+            yield EVENTS[0]
+            inside.set()
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope() as scope:
+                scope.shield = inside.is_set()
+                await anyio.sleep(0.2)
+
+    options = AgentOptions(model=Streaming(hangs), session_store=InMemoryStore(), include_partial_messages=True)
+    async with AgentClient(options) as client:
+        await client.query("go")
+        await inside.wait()
+        await client.interrupt()
+        with anyio.fail_after(5):
+            last = [message async for message in client.receive_response()][-1]
+    assert isinstance(last, ResultMessage)
+    assert last.terminal_reason == "aborted_streaming"
+
+
+@pytest.mark.anyio
+async def test_a_stream_that_stays_broken_ends_with_its_own_error() -> None:
+    """Not with the one of closing it."""
+    with pytest.raises(ModelError, match="where an event belongs"):
+        await run(Streaming(fails_when_closed))
+
+
+@pytest.mark.anyio
+async def test_a_script_is_such_a_stream_too() -> None:
+    """The model of the tests and the ones above are the same to a run."""
+    assert (await hold(ScriptedModel(["Hello."]))).result.result == "Hello."
