@@ -333,6 +333,8 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
         position += step
         if step == 2:
             doubtful.append(position - 1)
+    while wrapper.assignments and position < len(argv) and "=" in argv[position]:
+        position += 1
     if wrapper.string and position + wrapper.operands < len(argv):
         strings += _late_strings(wrapper, argv, position)
     start = position + wrapper.operands
