@@ -186,8 +186,9 @@ class _Collector:
         self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
             if _is_ordinary(command):
-                argv = self.argvs.setdefault(command.texts, Argv(command.texts, command.words))
+                argv = Argv(command.texts, command.words)
                 self._moved(argv)
+                self.argvs.setdefault(argv.words, argv)
             else:
                 self._command(command, Fed(script, index, trusted=trusted))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.rules import deny_readings as long_way
@@ -122,6 +122,7 @@ def test_the_rest_is_left_to_the_full_reading(line: str) -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(lines)
+@example("parallel cd")
 def test_ordinary_programs_have_no_reading_that_the_long_way_would_find(line: str) -> None:
     """The short way for programs that run no other one gives deny rules what following each command gives."""
     reading = full_reading(line)
