@@ -56,12 +56,16 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One reply: its content blocks as written, why it ends, what it is said to have used, and the faults before it."""
+    """One reply: its content blocks as written, why it ends, what it is said to have used, and the faults before it.
+
+    `inputs` are the inputs of its calls as text, `None` for a block that holds placeholders or is no call.
+    """
 
     content: tuple[JsonObject, ...]
     stop_reason: str
     usage: JsonObject
     faults: tuple[Fault, ...] = ()
+    inputs: tuple[str | None, ...] = ()
 
 
 class Script:
@@ -124,6 +128,7 @@ def read_turn(written: TurnScript, where: str = "turn") -> Turn:
         stop_reason=stop_reason,
         usage=usage,
         faults=tuple(_fault(fault, f"{where}, fault {number}") for number, fault in enumerate(faults)),
+        inputs=tuple(map(_fixed_input, content)),
     )
 
 
@@ -148,7 +153,12 @@ def events_of(turn: Turn | TurnScript, index: int, *, model: str = "scripted") -
         },
     }
     for number, written in enumerate(read.content):
-        yield from _block_events(said_block(written, index, number), number)
+        said = read.inputs[number] if read.inputs else None
+        if said is None:
+            yield from _block_events(said_block(written, index, number), number)
+        else:
+            start = {**_with_id(written, index, number), "input": {}}
+            yield from _events_of_block(start, _input_deltas(said), number)
     yield {
         "type": "message_delta",
         "delta": {"stop_reason": read.stop_reason, "stop_sequence": None},
@@ -172,14 +182,32 @@ def events_before(fault: Fault, turn: Turn, index: int, *, model: str = "scripte
 
 def said_block(written: JsonObject, turn: int, number: int) -> JsonObject:
     """A block as it is said in turn number `turn`: placeholders filled in, a missing id given."""
-    block = cast("dict[str, Json]", _filled(written, str(turn), str(number)))
-    prefix = ID_PREFIXES.get(cast(str, block["type"]))
-    if prefix is None:
+    block = cast(JsonObject, _filled(written, str(turn), str(number)))
+    if not _is_call(block):
         return block
-    if "id" not in block:
-        block = {"type": block["type"], "id": f"{prefix}_{turn}_{number}", **block}
-    block.setdefault("input", {})
-    return block
+    call = dict(_with_id(block, turn, number))
+    call.setdefault("input", {})
+    return call
+
+
+def _is_call(block: JsonObject) -> bool:
+    return block["type"] in ID_PREFIXES
+
+
+def _with_id(call: JsonObject, turn: int, number: int) -> JsonObject:
+    """A call with its id, a fresh one where it has none."""
+    if "id" in call:
+        return call
+    return {"type": call["type"], "id": f"{ID_PREFIXES[str(call['type'])]}_{turn}_{number}", **call}
+
+
+def _fixed_input(written: JsonObject) -> str | None:
+    """The input of a call as text, where every turn says the same, and nothing else in the block could be changed."""
+    tool_input = written.get("input", {})
+    others = (value for name, value in written.items() if name != "input")
+    if not _is_call(written) or "{{" in to_text(written) or not all(isinstance(value, str) for value in others):
+        return None
+    return "" if tool_input == {} else to_text(tool_input)
 
 
 def _filled(value: Json, turn: str, block: str) -> Json:
@@ -193,7 +221,10 @@ def _filled(value: Json, turn: str, block: str) -> Json:
 
 
 def _block_events(block: JsonObject, number: int) -> Iterator[JsonObject]:
-    start, deltas = _taken_apart(block)
+    return _events_of_block(*_taken_apart(block), number)
+
+
+def _events_of_block(start: JsonObject, deltas: Sequence[JsonObject], number: int) -> Iterator[JsonObject]:
     yield {"type": "content_block_start", "index": number, "content_block": start}
     for delta in deltas:
         yield {"type": "content_block_delta", "index": number, "delta": delta}
@@ -219,12 +250,13 @@ def _taken_apart(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
                 deltas.append({"type": "signature_delta", "signature": block["signature"]})
             return start, deltas
         case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "input": tool_input}:
-            said = "" if tool_input == {} else to_text(tool_input)
-            return {**block, "input": {}}, [
-                {"type": "input_json_delta", "partial_json": piece} for piece in ("", *_pieces(said))
-            ]
+            return {**block, "input": {}}, _input_deltas("" if tool_input == {} else to_text(tool_input))
         case _:
             return block, []
+
+
+def _input_deltas(said: str) -> list[JsonObject]:
+    return [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *_pieces(said))]
 
 
 def _pieces(text: str) -> list[str]:

@@ -23,6 +23,8 @@ from agent_sdk.cli.progress import Progress
 from agent_sdk.terminal import Console
 from tests.terminal.screens import Terminal
 
+pytestmark = pytest.mark.slow
+
 RUN = "import sys; from agent_sdk.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 

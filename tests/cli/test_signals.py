@@ -14,6 +14,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+pytestmark = pytest.mark.slow
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 # Whoever started the tests may ignore signals, which is inherited: here every signal means what it usually means.

@@ -20,6 +20,8 @@ from agent_sdk.ledger import session_key
 from tests.parking.worker import CALLS, QuickStore, park
 from tests.support.messages_api import check_conversation
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 WORKER = Path(__file__).with_name("worker.py")
 

@@ -23,6 +23,8 @@ from agent_sdk.sessions.records import Answer
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.testing.store_values import approval, entry, session_key
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 LEASE = timedelta(seconds=30)
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pexpect
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import sys, anyio
 from agent_sdk.decisions import PermissionContext

@@ -286,8 +286,8 @@ def searching(parent: int) -> list[int]:
 
 
 def soon(condition: Callable[[], object]) -> bool:
-    """Wait up to four seconds for a condition."""
-    until = time.monotonic() + 4
+    """Wait for a condition, up to half a minute: a fresh process may have to compile everything."""
+    until = time.monotonic() + 30
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)
     return bool(condition())
