@@ -36,9 +36,9 @@ async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
     broken = unusable = 0
     while True:
         builder = ReplyBuilder()
-        stream = aiter(session.settings.model.stream(request))
         started = monotonic()
         try:
+            stream = aiter(session.settings.model.stream(request))
             try:
                 while (event := await _hear(session, stream, builder)) is not None:
                     yield StreamEvent(uuid=fresh_uuid(), session_id=session.id, event=copied_object(event))

@@ -10,6 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from agent_sdk import AgentClient, AgentOptions, InMemoryStore, ModelError, ResultMessage, query
+from agent_sdk.models.base import StreamBroken
 from agent_sdk.models.script import events_of
 from agent_sdk.testing import ScriptedModel
 from tests.engine.dialogue import hold
@@ -129,6 +130,19 @@ async def test_a_stream_that_hangs_in_closing_is_left_after_a_while(monkeypatch:
             last = [message async for message in client.receive_response()][-1]
     assert isinstance(last, ResultMessage)
     assert last.terminal_reason == "aborted_streaming"
+
+
+def refused() -> Any:
+    """A stream that is broken before it is one: the model raises when it is asked for it."""
+    raise StreamBroken("the connection closed", kind="connection_error")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("partial", [False, True], ids=["whole", "partial messages"])
+async def test_a_stream_that_breaks_when_it_is_asked_for_is_asked_for_again(partial: bool) -> None:
+    """Where a model tells that a reply broke off makes no difference."""
+    result = await run(Streaming(generated, refused), include_partial_messages=partial)
+    assert (result.result, result.is_error) == ("Hello.", False)
 
 
 @pytest.mark.anyio

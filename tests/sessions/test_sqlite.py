@@ -410,7 +410,7 @@ async def test_threads_are_few(store: SQLiteStore) -> None:
 
 
 @pytest.mark.anyio
-async def test_an_approved_call_costs_four_commits(store: SQLiteStore) -> None:
+async def test_each_step_of_a_call_is_one_commit(store: SQLiteStore) -> None:
     """The message, the start with its verdict, the result, and the turn's end: one commit each."""
     claim = await store.claim("s", "run", LEASE)
     commits: list[str] = []
