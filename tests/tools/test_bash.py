@@ -277,8 +277,8 @@ def test_the_death_of_the_application_ends_everything_that_was_started(command: 
 
 
 def soon(condition: Callable[[], bool]) -> bool:
-    """Wait up to ten seconds for a condition."""
-    until = time.monotonic() + 10
+    """Wait up to half a minute for a condition: a fresh process may have to compile everything."""
+    until = time.monotonic() + 30
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)
     return condition()

@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import pytest
@@ -270,6 +271,7 @@ def test_the_built_in_tools_come_in_their_order() -> None:
 
 # ── the process that searches ends by itself
 
+T = TypeVar("T")
 ENDLESS = "(a+)+$b"
 APPLICATION = """
 import anyio, sys
@@ -279,18 +281,22 @@ anyio.run(matching_lines, sys.argv[1], [sys.argv[2]], backend=sys.argv[3])
 """
 
 
-def searching(parent: int) -> list[int]:
-    """The children of a process, whichever of its threads started them."""
-    lists = Path(f"/proc/{parent}/task").glob("*/children")
-    return [int(pid) for children in lists for pid in children.read_text().split()]
+def worker_of(parent: int) -> int | None:
+    """The child that searches, whichever thread started it. There are others: trio runs ldconfig at its import."""
+    for children in Path(f"/proc/{parent}/task").glob("*/children"):
+        with suppress(OSError):  # the thread has ended
+            for child in children.read_text().split():
+                if grep_worker.__file__.encode() in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
+    return None
 
 
-def soon(condition: Callable[[], object]) -> bool:
-    """Wait for a condition, up to half a minute: a fresh process may have to compile everything."""
+def soon(look: Callable[[], T]) -> T:
+    """What is seen as soon as it is true, or after half a minute: a fresh process may have to compile everything."""
     until = time.monotonic() + 30
-    while not condition() and time.monotonic() < until:
+    while not (seen := look()) and time.monotonic() < until:
         time.sleep(0.02)
-    return bool(condition())
+    return seen
 
 
 def is_alive(pid: int) -> bool:
@@ -309,11 +315,11 @@ def test_the_death_of_the_application_ends_a_search(backend: str, later: float, 
     words = [sys.executable, "-c", APPLICATION, ENDLESS, str(tmp_path / "f"), backend]
     with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": os.getcwd()}) as application:
         try:
-            assert soon(lambda: searching(application.pid))
-            [worker] = searching(application.pid)
+            worker = soon(lambda: worker_of(application.pid))
         finally:
             time.sleep(later)
             application.kill()
+    assert worker is not None
     assert soon(lambda: not is_alive(worker))
 
 
