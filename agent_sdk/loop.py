@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from agent_sdk import endings
@@ -15,7 +14,7 @@ from agent_sdk.messages import Message
 from agent_sdk.models.reply import Reply
 from agent_sdk.permissions import messages
 from agent_sdk.prompts import admit_arrivals, ask_stop_hooks
-from agent_sdk.reply import ask_model
+from agent_sdk.reply import Asking
 from agent_sdk.session import Session
 from agent_sdk.sessions.at_once import at_once
 from agent_sdk.turn import Turn
@@ -43,10 +42,20 @@ async def run(session: Session, progress: Progress) -> AsyncGenerator[Message, N
     left = False
     try:
         while progress.ended is None:
-            if progress.turn is None:
-                async with aclosing(_hear_model(session, progress)) as items:
-                    async for item in items:
+            if (asking := _next_request(session, progress)) is not None:
+                try:
+                    while (item := await asking.news()) is not None:
                         yield item
+                except ModelError as error:
+                    progress.ended = endings.model_failed(error)
+                finally:
+                    await asking.close()
+                if (reply := asking.reply) is not None:
+                    yield await _keep_reply(session, progress, reply)
+                    if progress.turn is None:
+                        progress.ended = await _end_of(session, progress, reply)
+                elif progress.ended is None:
+                    progress.ended = endings.aborted("aborted_streaming")
             if progress.turn is not None:
                 answered = await _take_turn(session, progress, progress.turn)
                 progress.turn = None
@@ -65,38 +74,28 @@ async def run(session: Session, progress: Progress) -> AsyncGenerator[Message, N
                 await abandon(session, progress.turn)
 
 
-async def _hear_model(session: Session, progress: Progress) -> AsyncGenerator[Message, None]:
-    """One model request. Afterwards there is a turn to take, or the run has ended, or it goes on with a request."""
+def _next_request(session: Session, progress: Progress) -> Asking | None:
+    """A request to the model; `None` while a turn is open, and when a limit is reached: then the run has ended."""
+    if progress.turn is not None:
+        return None
     progress.ended = _over_limit(session)
     if progress.ended is not None:
-        return
+        return None
     session.spent.turns += 1
-    reply: Reply | None = None
-    try:
-        async with aclosing(ask_model(session)) as items:
-            async for item in items:
-                if isinstance(item, Reply):
-                    reply = item
-                else:
-                    yield item
-    except ModelError as error:
-        progress.ended = endings.model_failed(error)
-        return
-    if reply is None:
-        progress.ended = endings.aborted("aborted_streaming")
-        return
+    return Asking(session)
+
+
+async def _keep_reply(session: Session, progress: Progress, reply: Reply) -> Message:
+    """Store a whole reply. Afterwards there is a turn to take, if it holds calls that are to be answered."""
     progress.pauses = progress.pauses + 1 if reply.stop_reason == "pause_turn" else 0
     turn = Turn.of(session, reply)
     if turn.blocks and reply.stop_reason != "refusal":
         progress.turn = turn  # set before the write: if that is cut off, the turn is still closed
     try:
-        message = await store_reply(session, reply, turn)
+        return await store_reply(session, reply, turn)
     except Exception:
         progress.turn = None  # nothing is stored of it, so there is nothing to close
         raise
-    yield message
-    if progress.turn is None:
-        progress.ended = await _end_of(session, progress, reply)
 
 
 async def _end_of(session: Session, progress: Progress, reply: Reply) -> Ended | None:

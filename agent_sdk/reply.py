@@ -27,61 +27,111 @@ _CLOSING_SECONDS = 2.0
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
-async def ask_model(session: Session) -> AsyncGenerator[Message | Reply, None]:
-    """The events of a reply, if they are wanted, then the whole reply. Nothing at all after an interrupt.
+class Asking:
+    """One request to the model, until its whole reply is there: read `news` until there is none, then `reply`.
 
-    Raises ModelError when no usable reply could be had. No cancel scope is held over a `yield`.
+    Always to be closed. No cancel scope is held open between two calls. (A plain object, not an async generator: the
+    event loop keeps books of every one of those, and there is one of these for each request.)
     """
-    request = build_request(session)
-    broken = unusable = 0
-    while True:
-        builder = ReplyBuilder()
-        started = monotonic()
+
+    def __init__(self, session: Session) -> None:
+        self.reply: Reply | None = None
+        self._session = session
+        self._request = build_request(session)
+        self._builder = ReplyBuilder()
+        self._stream: AsyncIterator[JsonObject] | None = None
+        self._began: float | None = None
+        self._pause: float | None = None
+        self._broken = self._unusable = 0
+
+    async def news(self) -> Message | None:
+        """The next event of the reply, if they are wanted, or that it is asked for again.
+
+        `None` when `reply` is there, and after an interrupt, which leaves none. Raises ModelError when no usable reply
+        could be had.
+        """
+        if self._pause is not None:
+            await self._wait(self._pause)
+        if self.reply is not None or self._session.interrupt.requested:
+            return None
         try:
-            stream = aiter(session.settings.model.stream(request))
-            try:
-                while (event := await _hear(session, stream, builder)) is not None:
-                    yield StreamEvent(uuid=fresh_uuid(), session_id=session.id, event=copied_object(event))
-            finally:
-                await _close(stream)
-            if session.interrupt.requested:
-                return
-            reply = builder.finish()
+            event = await self._hear()
+            if event is not None:
+                return StreamEvent(uuid=fresh_uuid(), session_id=self._session.id, event=copied_object(event))
+            await self.close()
+            if self._session.interrupt.requested:
+                return None
+            reply = self._builder.finish()
         except StreamBroken as error:
-            broken += 1
-            if broken > session.settings.model.max_retries:
-                raise
-            pause = session.settings.model.retry_pause(broken)
-            log.warning("the reply broke off (%s); asking again in %.1f s", error, pause)
-            yield _retry_news(broken, session.settings.model.max_retries, pause, str(error), error.status)
-            await _pause(session, pause)
-            if session.interrupt.requested:
-                return
-            continue
-        finally:
-            session.spent.api_seconds += monotonic() - started
-        if not (bad := _bad_ids(reply.content)):
-            session.spent.add(session.settings.model.name, reply)
-            yield _with_fresh_ids(session, reply)
-            return
-        unusable += 1
-        reason = f"the model's message holds unusable tool_use ids: {', '.join(bad)}"
-        if unusable > _UNUSABLE_MESSAGES:
+            await self.close()
+            return self._asked_again(error)
+        if bad := _bad_ids(reply.content):
+            return self._dropped(f"the model's message holds unusable tool_use ids: {', '.join(bad)}")
+        self._session.spent.add(self._session.settings.model.name, reply)
+        self.reply = _with_fresh_ids(self._session, reply)
+        return None
+
+    async def close(self) -> None:
+        """Close the stream, if one is open, and count the time that it took."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await _close(stream)
+        if self._began is not None:
+            self._session.spent.api_seconds += monotonic() - self._began
+            self._began = None
+
+    async def _hear(self) -> JsonObject | None:
+        """Feed the builder, up to the next event that somebody wants to see. `None` at the end and after an interrupt.
+
+        Raises StreamBroken, ModelError, and whatever else comes out of the stream.
+        """
+        session, builder, stream = self._session, self._builder, self._stream
+        if stream is None:
+            self._began = monotonic()
+            stream = self._stream = aiter(session.settings.model.stream(self._request))
+        with session.interrupt.guard():
+            async for event in stream:
+                if session.interrupt.requested:
+                    return None
+                builder.feed(event)
+                if session.options.include_partial_messages:
+                    return event
+        return None
+
+    def _asked_again(self, error: StreamBroken) -> Message:
+        """The stream broke: ask once more after a pause. Raises the error itself when it has broken too often."""
+        model = self._session.settings.model
+        self._broken += 1
+        if self._broken > model.max_retries:
+            raise error
+        pause = model.retry_pause(self._broken)
+        log.warning("the reply broke off (%s); asking again in %.1f s", error, pause)
+        return self._begin_again(self._broken, model.max_retries, pause, str(error), error.status)
+
+    def _dropped(self, reason: str) -> Message:
+        """The reply cannot be used: ask once more at once. Raises ModelError when that happens again and again."""
+        self._unusable += 1
+        if self._unusable > _UNUSABLE_MESSAGES:
             raise ModelError(reason, kind="bad_tool_use_ids")
         log.warning("%s; it is dropped and asked for again", reason)
-        yield _retry_news(unusable, _UNUSABLE_MESSAGES, 0.0, reason, None)
+        return self._begin_again(self._unusable, _UNUSABLE_MESSAGES, 0.0, reason, None)
 
+    def _begin_again(self, attempt: int, most: int, pause: float, error: str, status: int | None) -> Message:
+        self._builder = ReplyBuilder()
+        self._pause = pause
+        data: dict[str, Json] = {
+            "attempt": attempt,
+            "max_retries": most,
+            "retry_delay_ms": int(pause * 1000),
+            "error": error,
+            "error_status": status,
+        }
+        return SystemMessage(subtype="api_retry", data=data)
 
-async def _hear(session: Session, stream: AsyncIterator[JsonObject], builder: ReplyBuilder) -> JsonObject | None:
-    """Feed the builder, up to the next event that somebody wants to see. `None` at the end and after an interrupt."""
-    with session.interrupt.guard():
-        async for event in stream:
-            if session.interrupt.requested:
-                return None
-            builder.feed(event)
-            if session.options.include_partial_messages:
-                return event
-    return None
+    async def _wait(self, seconds: float) -> None:
+        self._pause = None
+        with self._session.interrupt.guard():
+            await anyio.sleep(seconds)
 
 
 async def _close(stream: AsyncIterator[JsonObject]) -> None:
@@ -94,22 +144,6 @@ async def _close(stream: AsyncIterator[JsonObject]) -> None:
                 await stream.aclose()
         except Exception as error:
             log.warning("the model's stream could not be closed", exc_info=error)
-
-
-async def _pause(session: Session, seconds: float) -> None:
-    with session.interrupt.guard():
-        await anyio.sleep(seconds)
-
-
-def _retry_news(attempt: int, most: int, pause: float, error: str, status: int | None) -> SystemMessage:
-    data: dict[str, Json] = {
-        "attempt": attempt,
-        "max_retries": most,
-        "retry_delay_ms": int(pause * 1000),
-        "error": error,
-        "error_status": status,
-    }
-    return SystemMessage(subtype="api_retry", data=data)
 
 
 def _bad_ids(content: Sequence[JsonObject]) -> list[str]:

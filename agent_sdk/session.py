@@ -265,7 +265,7 @@ async def target_state(tool: Tool, call: ToolCall) -> str | None:
 
 def target_of(tool: Tool, call: ToolCall) -> str | None:
     """The file that a call would write, as an absolute path; `None` for tools that write none."""
-    return _named_file(call, tool.writes, OsFiles())
+    return None if tool.writes is None else _named_file(call, tool.writes, OsFiles())
 
 
 def opens_files(tool: Tool) -> bool:
@@ -278,14 +278,15 @@ def opened_file(tool: Tool, call: ToolCall, files: FileView, sight: Sight | None
 
     The name itself when the links led nowhere then; `None` when the call names no file. Never raises.
     """
-    path = _named_file(call, tool.writes or tool.reads, files)
+    name = tool.writes or tool.reads
+    path = None if name is None else _named_file(call, name, files)
     if path is None or sight is None:
         return path
     return sight.leads(path) or path.rstrip("/")
 
 
-def _named_file(call: ToolCall, name: str | None, files: FileView) -> str | None:
-    path = call.effective.get(name) if name is not None else None
+def _named_file(call: ToolCall, name: str, files: FileView) -> str | None:
+    path = call.effective.get(name)
     if not isinstance(path, str) or not path or "\0" in path:
         return None
     return absolute(path, call.cwd, files)

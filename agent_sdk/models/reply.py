@@ -141,7 +141,7 @@ class ReplyBuilder:
 
     def _merge_usage(self, usage: Json) -> None:
         """The numbers of an event replace earlier ones: they count from the beginning of the message."""
-        if isinstance(usage, Mapping):
+        if isinstance(usage, OBJECT):
             self._usage.update(
                 {key: value for key, value in usage.items() if value is not None or key not in self._usage}
             )
@@ -236,7 +236,7 @@ def _close(block: _Block) -> None:
     whole.update(block.set_later)
     if block.input_pieces is not None:
         _close_input(block, whole)
-    elif whole.get("type") == "tool_use" and not isinstance(whole.get("input"), Mapping):
+    elif whole.get("type") == "tool_use" and not isinstance(whole.get("input"), OBJECT):
         block.bad_input, whole["input"] = "is missing", {}
     block.whole = whole
 
@@ -245,14 +245,14 @@ def _close_input(block: _Block, whole: dict[str, Json]) -> None:
     text = _joined(block.input_pieces or [])
     if not text:
         begun = whole.get("input")
-        whole["input"] = begun if isinstance(begun, Mapping) else {}
+        whole["input"] = begun if isinstance(begun, OBJECT) else {}
         return
     try:
         value = read_json(text)
     except ValueError as error:
         block.bad_input, whole["input"] = f"is not JSON: {short(str(error))}", {}
         return
-    if isinstance(value, Mapping):
+    if isinstance(value, OBJECT):
         whole["input"] = value
     else:
         block.bad_input, whole["input"] = "is not a JSON object", {}
