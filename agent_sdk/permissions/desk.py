@@ -181,12 +181,12 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     shown = await waiting.state(call)
     context = _context(waiting, limit)
     started = perf_counter()
-    asked = await ask_beside(
+    came = await ask_beside(
         waiting.elsewhere, lambda: callback(call.tool, copied_object(call.effective), context), limit
     )
-    if asked.came is None:
-        return _answered_elsewhere(waiting, asked.answer)
-    came, said = asked.came, asked.came.value
+    if isinstance(came, Answer):
+        return _answered_elsewhere(waiting, came)
+    said = came.value
     fault: FaultKind | None = None
     details = ""
     if came.error is not None:
@@ -219,9 +219,8 @@ async def _first_elsewhere(waiting: Waiting, said: object, verdict: Verdict | Wr
     return await waiting.elsewhere.first(said) if decided else None
 
 
-def _answered_elsewhere(waiting: Waiting, answer: Answer | None) -> Verdict | WrongAnswer:
+def _answered_elsewhere(waiting: Waiting, answer: Answer) -> Verdict | WrongAnswer:
     """A person answered this call at another place, and was first. It counts like the callback's answer."""
-    assert answer is not None, "the callback was late, so there is an answer"
     shown = waiting.elsewhere.state if waiting.elsewhere is not None else None
     decision = answer.decision or Allow()
     step = Considered(step="answer", said=behavior_of(decision), by=answer.by or "answer")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
@@ -35,29 +34,26 @@ class Elsewhere(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What came of asking: the callback's end, or the answer that was given elsewhere meanwhile."""
+async def ask_beside(
+    elsewhere: Elsewhere | None, ask: Callable[[], Awaitable[object]], seconds: float | None
+) -> Came[object] | Answer:
+    """Ask the callback, for `seconds` at most, and listen elsewhere meanwhile. The one that is late is cancelled.
 
-    came: Came[object] | None = None
-    answer: Answer | None = None
-
-
-async def ask_beside(elsewhere: Elsewhere | None, ask: Callable[[], Awaitable[object]], seconds: float | None) -> Asked:
-    """Ask the callback, for `seconds` at most, and listen elsewhere meanwhile. The one that is late is cancelled."""
+    What came of the callback, or the answer that was given elsewhere before.
+    """
     if elsewhere is None:
-        return Asked(came=await apart(ask, seconds))
+        return await apart(ask, seconds)
     if (answer := await elsewhere.answered()) is not None:
-        return Asked(answer=answer)
-    answers: list[Answer] = []
+        return answer
+    first: list[Answer] = []
     came: Came[object] | None = None
     async with anyio.create_task_group() as group:
 
         async def listen() -> None:
-            answers.append(await elsewhere.heard())
+            first.append(await elsewhere.heard())
             group.cancel_scope.cancel()
 
         group.start_soon(listen)
         came = await apart(ask, seconds)
         group.cancel_scope.cancel()
-    return Asked(answer=answers[0]) if came is None else Asked(came=came)
+    return first[0] if came is None else came

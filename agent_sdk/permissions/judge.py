@@ -178,11 +178,11 @@ _SILENT = tuple(Considered(step=step.__name__) for step in STEPS)
 
 def judge(case: Case) -> Verdict:
     """Decide the case, or find that a person must (`ask`). Never raises, waits for nothing, runs nothing."""
-    return judge_seeing(case)[0]
+    return verdict_on(case, find(case)[0])
 
 
-def judge_seeing(case: Case) -> tuple[Verdict, Sight | None]:
-    """`judge`, and what it saw of the real disk for the input that would run; `None` when it is no real disk."""
+def find(case: Case) -> tuple[Ruling, Sight | None]:
+    """What `judge` finds, and what it saw of the real disk for the input that would run; `None` when that is not real."""
     question, precedents = case.question, case.snapshot.precedents
     kept = None if question is None else precedents.find(question)
     if kept is None:
@@ -192,10 +192,11 @@ def judge_seeing(case: Case) -> tuple[Verdict, Sight | None]:
             precedents.keep(question, ruling, sight)
     else:
         ruling, sight = kept
-    return _verdict(case, ruling), sight
+    return ruling, sight
 
 
-def _verdict(case: Case, ruling: Ruling) -> Verdict:
+def verdict_on(case: Case, ruling: Ruling) -> Verdict:
+    """The ruling as the verdict on this very call."""
     finding, trace = ruling
     return Verdict(
         behavior=finding.behavior,

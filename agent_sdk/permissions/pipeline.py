@@ -21,7 +21,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
 from agent_sdk.permissions.elsewhere import Elsewhere
 from agent_sdk.permissions.in_force import CurrentPolicy
-from agent_sdk.permissions.judge import Case, judge, judge_seeing
+from agent_sdk.permissions.judge import Case, find, judge, verdict_on
 from agent_sdk.permissions.modes import stricter
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.files import Sight
@@ -235,11 +235,14 @@ class Pipeline:
         """
         verdict = docket.verdict
         assert verdict is not None, "only settled calls are looked at again"
-        now, sight = judge_seeing(case_of(docket, self._snapshot(docket), call=verdict.call))
-        if not (verdict.by_person or verdict.by == "timeout"):
-            return _with_result(now, docket.heard), sight
-        if now.by != "deny_rules":
+        case = case_of(docket, self._snapshot(docket), call=verdict.call)
+        ruling, sight = find(case)
+        stands = verdict.by_person or verdict.by == "timeout"
+        if stands and ruling[0].by != "deny_rules":
             return verdict, sight
+        now = verdict_on(case, ruling)
+        if not stands:
+            return _with_result(now, docket.heard), sight
         step = replace(now.trace[-1], step="before_run")
         result = ToolResult(messages.RULE_DENIED, is_error=True)
         return replace(now, result=result, trace=(*verdict.trace, step)), sight

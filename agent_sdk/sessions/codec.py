@@ -224,8 +224,11 @@ def pending_from_json(raw: Json, record: str = "PendingApproval") -> PendingAppr
 
 
 def considered_to_json(step: Considered) -> dict[str, Json]:
-    """One step of a trace: `where`, `note` and `took_us` only where there is one, for most steps say nothing."""
-    kept: dict[str, Json] = {"step": step.step, "said": step.said, "by": step.by}
+    """One step of a trace: `said` and `by`, `where`, `note` and `took_us`. Of steps that say nothing `step` alone."""
+    kept: dict[str, Json] = {"step": step.step}
+    if step.said is not None or step.by:
+        kept["said"] = step.said
+        kept["by"] = step.by
     if step.where is not None:
         kept["where"] = step.where
     if step.note:

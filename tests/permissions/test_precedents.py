@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agent_sdk import Ask, Deny, PermissionPolicy, Verdict
 from agent_sdk.calls import ToolCall
 from agent_sdk.permissions.finding import _MAX_KEPT, Finding, Precedents
-from agent_sdk.permissions.judge import Case, judge, judge_seeing
+from agent_sdk.permissions.judge import Case, find, judge
 from agent_sdk.rules.files import Sight
 from agent_sdk.rules.matching import known_facts
 from agent_sdk.session import opened_file
@@ -237,13 +237,11 @@ def test_what_was_seen_tells_where_a_path_led(
     place, facts = one.snapshot.place, known_facts("Read")
     call = ToolCall(id="t", tool="Read", said={}, effective={"file_path": path}, cwd=place.cwd)
     then, nowhere = os.path.realpath(folder / path), leads_nowhere(folder / path)
-    seen = [
-        judge_seeing(Case(call=call, original=call.effective, facts=facts, snapshot=one.snapshot)) for _ in range(2)
-    ]
+    seen = [find(Case(call=call, original=call.effective, facts=facts, snapshot=one.snapshot)) for _ in range(2)]
     for step in later:
         act(folder, *step)
-    for verdict, sight in seen:
+    for (finding, _), sight in seen:
         opened = opened_file(READ, call, place.files, sight)
-        assert nowhere or opened == then or verdict.behavior != "allow"
+        assert nowhere or opened == then or finding.behavior != "allow"
         assert sight is not None
         assert sight.leads(f"{folder}/{path}") in (then, None)
