@@ -26,7 +26,7 @@ _PIECE = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, though never changed: freezing doubles what each reply costs
 class Reply:
     """One whole reply of the model.
 

@@ -124,7 +124,7 @@ class FunctionModel:
             raise ModelError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Counted:
     """So many assistant messages stand before `anchor`, the message at `place`."""
 

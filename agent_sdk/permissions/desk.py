@@ -70,7 +70,7 @@ class Waiting:
     case: Case
     tool: Tool
     asked: Verdict
-    scene: Scene
+    scene: Callable[[], Scene]
     assistant_text: str = ""
     parked: bool = False
     otherwise: ToolResult | None = None
@@ -117,7 +117,11 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
     if matchers:
         call = waiting.case.call
         heard = await hear(
-            "PermissionRequest", call, matchers, waiting.scene, lambda call, update: fitted(waiting.tool, call, update)
+            "PermissionRequest",
+            call,
+            matchers,
+            waiting.scene(),
+            lambda call, update: fitted(waiting.tool, call, update),
         )
         waiting.keep(heard)
         waiting.steps.extend(heard.trace)

@@ -182,7 +182,7 @@ def judge(case: Case) -> Verdict:
 
 
 def find(case: Case) -> tuple[Ruling, Sight | None]:
-    """What `judge` finds, and what it saw of the real disk for the input that would run; `None` when that is not real."""
+    """What `judge` finds, and what it saw for that of the real disk; `None` for any other disk."""
     question, precedents = case.question, case.snapshot.precedents
     kept = None if question is None else precedents.find(question)
     if kept is None:

@@ -17,6 +17,7 @@ from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.config import PermissionMode
 from agent_sdk.decisions import Allow, Ask, Considered, Deny, Verdict
 from agent_sdk.hooks.hear import Heard, Scene, Unfit, hear
+from agent_sdk.hooks.matcher import HookMatcher
 from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import Gates, Waiting, decide, fitted, is_question, refusal
 from agent_sdk.permissions.elsewhere import Elsewhere
@@ -89,7 +90,12 @@ class Pipeline:
         """Give every docket a verdict. Never raises on account of a hook or callback."""
         outcome = Outcome()
         await self.policy.refresh()
-        await _side_by_side([self._hear_and_judge(docket) for docket in dockets], self._hears_anything)
+        matchers = self.gates.hooks.get("PreToolUse", ())
+        if matchers:
+            await _side_by_side([self._hear_and_judge(docket, matchers) for docket in dockets])
+        else:
+            for docket in dockets:
+                self._judge(docket)
         for docket in dockets:
             if docket.heard is not None:
                 outcome.contexts += docket.heard.contexts
@@ -101,26 +107,22 @@ class Pipeline:
             started = monotonic()
             await self._ask_all(asked, outcome, assistant_text)
             self.on_wait(monotonic() - started)
-        outcome.waited = bool(asked) or self._hears_anything()
+        outcome.waited = bool(asked or matchers)
         if outcome.stop is None and outcome.interrupted_by is None:
             for docket in dockets:
                 _deny_unsettled(docket)
         return outcome
 
-    def _hears_anything(self) -> bool:
-        return bool(self.gates.hooks.get("PreToolUse"))
-
-    async def _hear_and_judge(self, docket: Docket) -> None:
-        matchers = self.gates.hooks.get("PreToolUse", ())
-        if matchers:
-            docket.heard = await hear(
-                "PreToolUse",
-                docket.call,
-                matchers,
-                self.scene(),
-                lambda call, update: fitted(docket.tool, call, update),
-            )
-            docket.call = docket.heard.call
+    async def _hear_and_judge(self, docket: Docket, matchers: Sequence[HookMatcher]) -> None:
+        """Hear the hooks and judge; when that is cancelled from inside, there is no verdict."""
+        docket.heard = await hear(
+            "PreToolUse",
+            docket.call,
+            matchers,
+            self.scene(),
+            lambda call, update: fitted(docket.tool, call, update),
+        )
+        docket.call = docket.heard.call
         self._judge(docket)
 
     def _judge(self, docket: Docket) -> None:
@@ -207,7 +209,7 @@ class Pipeline:
             case=case_of(docket, self._snapshot(docket)),
             tool=docket.tool,
             asked=asked,
-            scene=self.scene(),
+            scene=self.scene,
             assistant_text=assistant_text,
             state=lambda call: self.target_state(docket.tool, call),
             keep=docket.keep_requested,
@@ -293,11 +295,10 @@ def case_of(docket: Docket, snapshot: Snapshot, *, call: ToolCall | None = None)
     )
 
 
-async def _side_by_side(jobs: list[Awaitable[None]], worth_it: Callable[[], bool]) -> None:
-    """Await all; at the same time when there is something to wait for and more than one."""
-    if len(jobs) == 1 or not worth_it():
-        for job in jobs:
-            await job
+async def _side_by_side(jobs: list[Awaitable[None]]) -> None:
+    """Await all, at the same time when there is more than one."""
+    if len(jobs) == 1:
+        await jobs[0]
         return
 
     async def run(job: Awaitable[None]) -> None:
