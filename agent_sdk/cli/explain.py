@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory
+from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, say_aside
+from agent_sdk.decisions import Verdict
 from agent_sdk.permissions.policy import PermissionPolicy
 from agent_sdk.render.text import visible
+from agent_sdk.rules.remarks import near_tool
+from agent_sdk.rules.suggestions import narrowest
 from agent_sdk.sessions.codec import verdict_to_json
 from agent_sdk.values import JsonObject, to_text
 
@@ -33,9 +36,32 @@ def run_explain(arguments: Namespace) -> int:
     SettingsError or OptionsError."""
     tool: str = arguments.tool
     policy = load_policy(arguments, cwd=directory(arguments.cwd), settings=arguments.settings)
-    verdict = policy.evaluate(tool, _input(arguments.input))
-    print(to_text(verdict_to_json(verdict)) if arguments.json else visible(verdict.explain()))
+    tool_input = _input(arguments.input)
+    remark_on_tools([tool])
+    verdict = policy.evaluate(tool, tool_input)
+    rules = _covering_rules(policy, verdict, tool_input)
+    if arguments.json:
+        print(to_text({**verdict_to_json(verdict), "covering_rules": rules}))
+    else:
+        print(visible(verdict.explain()))
+        if rules:
+            print(visible(f"  rules that would cover it: {', '.join(rules)}"))
     return Exit.OK if verdict.behavior == "allow" else Exit.NO
+
+
+def remark_on_tools(names: Iterable[str]) -> None:
+    """Say on standard error which of these names look like mistaken ones of well-known tools."""
+    for name in dict.fromkeys(names):
+        if (near := near_tool(name)) is not None:
+            say_aside(visible(f"agent-sdk: no well-known tool is called {name}; did you mean {near}?"))
+
+
+def _covering_rules(policy: PermissionPolicy, verdict: Verdict, tool_input: JsonObject) -> list[str]:
+    """The narrowest allow rule for each part of a call that nothing covers."""
+    if verdict.by != "nothing":
+        return []
+    updates = narrowest(policy.suggest(verdict.call.tool, tool_input), "local")
+    return [str(rule) for update in updates for rule in update.rules]
 
 
 def load_policy(arguments: Namespace, *, cwd: str, settings: str | None) -> PermissionPolicy:

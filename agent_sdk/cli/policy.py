@@ -12,7 +12,7 @@ from functools import lru_cache
 import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, say_aside
-from agent_sdk.cli.explain import add_settings_argument, load_policy
+from agent_sdk.cli.explain import add_settings_argument, load_policy, remark_on_tools
 from agent_sdk.cli.show import call_line
 from agent_sdk.cli.stores import add_store_argument, moment_words, read_span, store_of
 from agent_sdk.errors import RuleError, SettingsError
@@ -59,6 +59,7 @@ def run_policy(arguments: Namespace) -> int:
 
 def _test(arguments: Namespace) -> int:
     table, policy = _table_and_policy(arguments)
+    remark_on_tools(case.tool for case in table.cases)
     differences = check_policy(policy, table.cases)
     for difference in differences:
         print(to_text(_difference_to_json(difference)) if arguments.json else visible(difference.explain()))

@@ -20,7 +20,8 @@ def store_of(arguments: Namespace, *, may_be_new: bool = False) -> SQLiteStore:
     """The store that `--store` names. Raises Problem for a file that is not there, unless it may be made."""
     given: str | None = arguments.store
     if given is not None and not may_be_new and not Path(given).is_file():
-        raise Problem(f"there is no file {given!r}", where="--store", to_do="name the file that holds the sessions")
+        fault = f"{given!r} is a folder" if Path(given).is_dir() else f"there is no file {given!r}"
+        raise Problem(fault, where="--store", to_do="name the file that holds the sessions")
     return SQLiteStore(given)
 
 

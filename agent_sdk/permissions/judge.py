@@ -233,7 +233,7 @@ def _ruling(case: Case) -> Ruling:
 
 def _nothing_covers(case: Case) -> Finding:
     reason = "no rule and no mode decides it"
-    fix = f'an allow rule such as "{case.call.tool}" in AgentOptions(allow=[...]), a hook that allows it, or a person'
+    fix = "an allow rule that covers it, a hook that allows it, or a person"
     return Finding(behavior="ask", decision=Ask(reason), by="nothing", reason=reason, fix=fix)
 
 

@@ -50,7 +50,7 @@ def remarks(rule: Rule, place: Place) -> Iterator[str]:
 
 def _look_alikes(rule: Rule) -> Iterator[str]:
     """Names and letters that look like others."""
-    near = _near_tool(rule.tool)
+    near = near_tool(rule.tool)
     if near is not None:
         yield f"names no built-in tool; did you mean {near}? Names are case-sensitive"
     elif re.match(r"mcp[_\-]", rule.tool, re.IGNORECASE) and not rule.tool.startswith("mcp__"):
@@ -61,8 +61,11 @@ def _look_alikes(rule: Rule) -> Iterator[str]:
         yield f"holds letters that only look like Latin ones, in {mixed[0]!r}"
 
 
-def _near_tool(name: str) -> str | None:
-    """The well-known tool that a name differs from by its case, one letter, or two that changed places."""
+def near_tool(name: str) -> str | None:
+    """The well-known tool that a name differs from by its case, one letter, or two that changed places.
+
+    `None` for a well-known name, and for one that is like no other.
+    """
     if name in KNOWN_TOOLS or "*" in name:
         return None
     low = name.lower()

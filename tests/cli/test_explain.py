@@ -43,6 +43,37 @@ def test_the_trace_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert (last["step"], last["by"], last["where"]) == ("deny_rules", "Bash(ls)", "options deny[1]")
 
 
+@pytest.mark.parametrize(
+    ("words", "rules"),
+    [
+        (["Bash", '{"command": "npm test && git push"}'], ["Bash(npm test)", "Bash(git push)"]),
+        (["Bash", '{"command": "npm test && git push"}', "--allow", "Bash(npm test:*)"], ["Bash(git push)"]),
+        (["mcp__notes__add", "{}"], ["mcp__notes__add"]),
+        (["Bash", '{"command": "rm -rf /"}'], []),
+        (["Bash", LS, "--ask", "Bash(ls)"], []),
+        (["Bash", LS, "--allow", "Bash(ls)"], []),
+    ],
+    ids=["each part", "what is left", "another tool", "nothing may cover it", "an ask rule", "covered"],
+)
+def test_the_rules_that_would_cover_it_are_named(
+    words: list[str], rules: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nothing covers a call: the narrowest rule for each part that nothing covers yet."""
+    main(["explain", *words])
+    line = f"  rules that would cover it: {', '.join(rules)}"
+    assert (line in capsys.readouterr().out.splitlines()) == bool(rules)
+    main(["explain", *words, "--json"])
+    assert json.loads(capsys.readouterr().out)["covering_rules"] == rules
+
+
+@pytest.mark.parametrize(("name", "near"), [("Bahs", "Bash"), ("bash", "Bash"), ("Bash", ""), ("Weather", "")])
+def test_a_mistaken_name_is_remarked_on(name: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error: the verdict stays what it is."""
+    main(["explain", name, LS])
+    remark = f"agent-sdk: no well-known tool is called {name}; did you mean {near}?\n"
+    assert capsys.readouterr().err == (remark if near else "")
+
+
 def test_paths_count_from_the_given_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--cwd` is where relative paths start and what counts as inside."""
     words = ["explain", "Read", '{"file_path": "notes.txt"}']
