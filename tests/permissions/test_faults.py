@@ -120,7 +120,7 @@ async def test_a_callback_that_fails_denies_and_the_run_goes_on(fault: Any, word
     """The model reads what kind of failure it was, without its details."""
     ran = Ran()
     held = await hold(
-        [[use("save", "a", text="x")]], tools=[ran.tool("save")], can_use_tool=fault, approval_timeout=0.02
+        [[use("save", "a", text="x")]], tools=[ran.tool("save")], can_use_tool=fault, approval_timeout=0.1
     )
     assert ran.calls == []
     assert held.words == {"a": words}
@@ -145,7 +145,7 @@ async def test_a_hook_that_fails_denies_even_what_a_rule_allows(fault: Any, word
         [[use("save", "a", text="x"), use("save", "b", text="y")]],
         tools=[ran.tool("save")],
         allow=["save"],
-        hooks={"PreToolUse": [HookMatcher(hooks=hooks, timeout=0.02)]},
+        hooks={"PreToolUse": [HookMatcher(hooks=hooks, timeout=0.1)]},
     )
     assert ran.calls == []
     assert held.words == {"a": words, "b": words}
@@ -242,7 +242,7 @@ async def test_what_ends_programs_goes_through_and_leaves_a_legal_session(kind: 
 async def test_on_failure_continue_passes_over_a_hook_that_fails(fault: Any) -> None:
     """It counts as no opinion, for that matcher alone, and the trace says so."""
     ran = Ran()
-    lenient = HookMatcher(hooks=[fault], timeout=0.02, on_failure="continue")
+    lenient = HookMatcher(hooks=[fault], timeout=0.1, on_failure="continue")
     turn = [[use("save", "a", text="x")]]
     held = await hold(turn, tools=[ran.tool("save")], allow=["save"], hooks={"PreToolUse": [lenient]})
     assert ran.names == ["save"]
