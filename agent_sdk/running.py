@@ -14,6 +14,7 @@ from agent_sdk.hooks.hear import hear_event
 from agent_sdk.results import output_of, sendable_result, with_output
 from agent_sdk.session import Session
 from agent_sdk.tools.base import Tool, ToolContext
+from agent_sdk.tools.state import content_in
 from agent_sdk.values import Json, copied_object
 
 log = logging.getLogger("agent_sdk.tools")
@@ -38,7 +39,8 @@ class After:
 async def call_tool(session: Session, tool: Tool, call: ToolCall, state: str | None, target: str | None) -> Ran:
     """Call the tool with a copy of the input that was judged. Whatever it raises becomes an error result.
 
-    `target` is the file that was judged, `state` the state of it that the approval is bound to, for the tool to check.
+    `target` is the file that was judged, `state` what the approval is bound to (`tools/state.py`): the tool checks what
+    the file holds.
     """
     place = session.policy.snapshot.place
     context = ToolContext(
@@ -49,7 +51,7 @@ async def call_tool(session: Session, tool: Tool, call: ToolCall, state: str | N
         idempotency_key=f"{call.session_id}:{call.message_uuid}:{call.id}",
         working_directories=(place.cwd, *place.additional),
         env=session.options.env,
-        expected_state=state,
+        expected_state=None if state is None else content_in(state),
         target=target,
         left_out=session.policy.snapshot.rules.left_out(place),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 
 import anyio
@@ -38,7 +39,7 @@ from agent_sdk.settings.files import SettingsPlaces, refuse_hooks, silent_hooks
 from agent_sdk.settings.remember import Keeper
 from agent_sdk.settings.watch import SettingsWatch
 from agent_sdk.tools.base import Tool
-from agent_sdk.tools.state import file_state
+from agent_sdk.tools.state import bound_state
 from agent_sdk.values import Json, JsonObject
 
 
@@ -258,14 +259,18 @@ def permission_entry(verdict: Verdict) -> Entry:
 
 
 async def target_state(tool: Tool, call: ToolCall) -> str | None:
-    """The state of the file that a call would write; `None` for tools that write none."""
+    """What an approval of the call is bound to (`tools/state.py`); `None` for a call that names no file."""
     path = target_of(tool, call)
-    return None if path is None else await anyio.to_thread.run_sync(file_state, path, abandon_on_cancel=True)
+    if path is None:
+        return None
+    look = partial(bound_state, path, writes=tool.writes is not None)
+    return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
 
 def target_of(tool: Tool, call: ToolCall) -> str | None:
-    """The file that a call would write, as an absolute path; `None` for tools that write none."""
-    return None if tool.writes is None else _named_file(call, tool.writes, OsFiles())
+    """The file that a call would write or read, as an absolute path; `None` when it names none."""
+    name = tool.writes or tool.reads
+    return None if name is None else _named_file(call, name, OsFiles())
 
 
 def opens_files(tool: Tool) -> bool:

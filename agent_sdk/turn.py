@@ -22,6 +22,7 @@ from agent_sdk.running import call_tool, hear_after
 from agent_sdk.session import Session, opened_file, opens_files, permission_entry, target_state
 from agent_sdk.sessions.records import Done, Entry, PendingApproval, SettledCall, Unknown
 from agent_sdk.tools.base import Tool
+from agent_sdk.tools.state import same_place
 from agent_sdk.values import JsonObject, copied_object, fresh_uuid
 
 log = logging.getLogger("agent_sdk.tools")
@@ -409,13 +410,16 @@ class Turn:
         return frozenset([d.call.id for d in waiting if not await self._file_as_shown(d)])
 
     async def _follow(self, docket: Docket, stale: frozenset[str]) -> None:
-        """This tool may have changed files that later calls of the turn were approved for: that change is ours."""
+        """This tool may have changed files that later calls of the turn were approved for: that change is ours.
+
+        Not so where it made a path lead to another file: nobody approved that one.
+        """
         if docket.tool.read_only:
             return
         for waiting in self._waiting_for_file(docket):
             if waiting.call.id not in stale and waiting.verdict is not None:
                 state = await target_state(waiting.tool, waiting.verdict.call)
-                if state is not None:
+                if state is not None and same_place(state, self._bound[waiting.call.id]):
                     self._bound[waiting.call.id] = state
 
     def _waiting_for_file(self, docket: Docket) -> list[Docket]:

@@ -1,4 +1,4 @@
-"""The state of a file: what an approval to write it is bound to."""
+"""The state of a file: what the approval of a call that names it is bound to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,34 @@ MAX_CONTENT_BYTES = 32_000_000
 
 ABSENT = "absent"
 UNREADABLE = "unreadable"
+_ANY = "any"
+_AT = " at "
 _PIECE = 1_048_576
+
+
+def bound_state(path: str, *, writes: bool) -> str:
+    """What the approval of a call that names the file `path` is bound to: where links lead, and what is there.
+
+    `file_state` for a tool that writes the file, `"any"` for one that only reads it; ` at ` and the real path follow
+    when links lead elsewhere. Never raises.
+    """
+    try:
+        real = os.path.realpath(path)
+    except (OSError, ValueError, RecursionError):  # the last one: a long chain of links
+        return UNREADABLE
+    state = file_state(real) if writes else _ANY
+    return state if real == path else f"{state}{_AT}{real}"
+
+
+def content_in(bound: str) -> str | None:
+    """The `file_state` in a `bound_state`; `None` when any content will do."""
+    state = bound.partition(_AT)[0]
+    return None if state == _ANY else state
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether links lead to the same file in both bound states."""
+    return one.partition(_AT)[2] == other.partition(_AT)[2]
 
 
 def file_state(path: str) -> str:

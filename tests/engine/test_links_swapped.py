@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agent_sdk import Allow, InMemoryStore
-from tests.engine.dialogue import hold, use
+from agent_sdk import Allow, Deny, InMemoryStore
+from tests.engine.dialogue import Ran, hold, use
 
 
 class Swapping(InMemoryStore):
@@ -167,3 +167,70 @@ async def test_the_home_folder_is_the_one_that_was_judged(
     )
     assert "of elsewhere" not in held.words["a"]
     assert (homes[1] / "notes").read_text() == "a secret of elsewhere"
+
+
+def _file_becomes_a_link(folder: Path) -> None:
+    (folder / "in" / "sub" / "notes").unlink(missing_ok=True)
+    (folder / "in" / "sub" / "notes").symlink_to(folder / "out" / "notes")
+
+
+def _folder_becomes_a_link(folder: Path) -> None:
+    (folder / "in" / "sub").rename(folder / "in" / "before")
+    (folder / "in" / "sub").symlink_to(folder / "out")
+
+
+def _link_moves(folder: Path) -> None:
+    (folder / "in" / "link").unlink()
+    (folder / "in" / "link").symlink_to(folder / "out")
+
+
+SWAPS: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "file": ("sub/notes", _file_becomes_a_link),
+    "folder": ("sub/notes", _folder_becomes_a_link),
+    "link": ("link/notes", _link_moves),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("again", [True, False], ids=["then yes", "then no"])
+@pytest.mark.parametrize("when", ["the person thinks", "the call before runs"])
+@pytest.mark.parametrize("swap", SWAPS)
+@pytest.mark.parametrize("tool", ["Read", "Write", "Write new", "Edit"])
+async def test_a_yes_is_for_the_file_that_the_path_led_to(
+    tool: str, swap: str, when: str, again: bool, tmp_path: Path
+) -> None:
+    """Where it leads elsewhere when the call is to run, the person is asked again, though the content is the same."""
+    named, act = SWAPS[swap]
+    for folder in ("in/sub", "out"):
+        (tmp_path / folder).mkdir(parents=True)
+        if tool != "Write new":
+            (tmp_path / folder / "notes").write_text("a secret")
+    (tmp_path / "in" / "link").symlink_to("sub")
+    asked: list[str] = []
+
+    async def person(name: str, tool_input: dict[str, Any], context: Any) -> Allow | Deny:
+        if name == "relink":
+            return Allow()
+        asked.append(context.trace[-1].note)
+        if when == "the person thinks" and len(asked) == 1:
+            act(tmp_path)
+        return Allow() if again or len(asked) == 1 else Deny("Not that one.")
+
+    async def relink(tool_input: dict[str, Any], context: Any) -> str:
+        act(tmp_path)
+        return "done"
+
+    name = tool.split()[0]
+    calls = [use("relink", "r")] if when == "the call before runs" else []
+    calls.append(use(name, "a", file_path=named, **CALLS[name]))
+    held = await hold(
+        [calls, "fine"], tools=[name, Ran().tool("relink", relink)], cwd=tmp_path / "in", can_use_tool=person,
+        auto_allow_reads=False,
+    )  # fmt: skip
+    assert len(asked) == 2
+    assert asked[1] == "the file has changed since this was approved"
+    assert held.results["a"].is_error is not again
+    outside = tmp_path / "out" / "notes"
+    before = None if tool == "Write new" else "a secret"
+    after = {"Read": before, "Edit": "a mine"}.get(name, "mine") if again else before
+    assert (outside.read_text() if outside.exists() else None) == after

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_sdk.tools.state import MAX_CONTENT_BYTES, file_state
+from agent_sdk.tools.state import MAX_CONTENT_BYTES, bound_state, content_in, file_state, same_place
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -125,3 +125,35 @@ def test_what_is_done_to_a_huge_file_changes_its_state(change: Callable[[Path], 
 def test_the_bound_is_exact(beyond: int, tmp_path: Path) -> None:
     state = file_state(str(huge(tmp_path / "file", MAX_CONTENT_BYTES + beyond)))
     assert state.partition(":")[0] == ("stat" if beyond else "sha256")
+
+
+PLACES = ["file", "link", "dangling", "folder/file", "below/file", "below/new", "loop", "nowhere/at/all"]
+
+
+@pytest.mark.parametrize("writes", [True, False])
+@pytest.mark.parametrize("name", PLACES)
+def test_a_bound_state_tells_what_is_there_and_where_that_is(name: str, writes: bool, tmp_path: Path) -> None:
+    """The content of the file counts for one that writes; where links lead counts for both."""
+    (tmp_path / "folder").mkdir()
+    for file in ("file", "folder/file"):
+        (tmp_path / file).write_text("x")
+    for link, target in {"link": "file", "dangling": "nothing", "below": "folder", "loop": "loop"}.items():
+        (tmp_path / link).symlink_to(target)
+    path = f"{tmp_path}/{name}"
+    bound = bound_state(path, writes=writes)
+    assert content_in(bound) == (file_state(path) if writes else None)
+    moved = tmp_path / "other"
+    moved.mkdir()
+    for file in ("file", "link", "below"):
+        (tmp_path / file).unlink()
+    (tmp_path / "file").symlink_to(moved / "file")
+    (tmp_path / "link").symlink_to(moved / "file")
+    (tmp_path / "below").symlink_to(moved)
+    unmoved = name in ("dangling", "folder/file", "loop", "nowhere/at/all")
+    assert same_place(bound, bound_state(path, writes=writes)) is unmoved
+    assert (bound == bound_state(path, writes=writes)) is unmoved
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "/" + "a/" * 3000], ids=["NUL", "surrogate", "long"])
+def test_a_bound_state_never_raises(path: str) -> None:
+    assert isinstance(bound_state(path, writes=True), str)
