@@ -8,8 +8,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -66,22 +65,25 @@ class SQLiteFile:
                 self._closing()
 
     def _run(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
-        with self._lock, _in_words(self.path):
-            result = _transaction(self._opened(), work, mode)
-        return result
+        with self._lock:
+            try:
+                return _transaction(self._opened(), work, mode)
+            except (sqlite3.Error, OSError) as error:
+                raise _in_words(self.path, error) from error
 
     def _run_at_once(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
         """As `_run`, in the caller's thread, and not held up by others for long."""
         if not self._lock.acquire(timeout=SECONDS):
             raise SessionError(f"the session store {self.path} is busy. Nothing of this step was stored.")
         try:
-            with _in_words(self.path):
-                connection = self._opened()
-                connection.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
-                try:
-                    return _transaction(connection, work, mode)
-                finally:
-                    connection.execute(f"PRAGMA busy_timeout = {int(self._busy * 1000)}")
+            connection = self._opened()
+            connection.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
+            try:
+                return _transaction(connection, work, mode)
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(self._busy * 1000)}")
+        except (sqlite3.Error, OSError) as error:
+            raise _in_words(self.path, error) from error
         finally:
             self._lock.release()
 
@@ -169,15 +171,11 @@ def _use_wal(connection: sqlite3.Connection, busy: float) -> None:
             time.sleep(0.01)
 
 
-@contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say about the file into a SessionError for a person."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise SessionError(f"{_fault(error)}: {path} ({error}). Nothing of this step was stored.") from error
-    except OSError as error:
-        raise SessionError(f"the session store cannot be made: {error}; give SQLiteStore another path") from error
+def _in_words(path: Path, error: sqlite3.Error | OSError) -> SessionError:
+    """What SQLite and the system say about the file, for a person."""
+    if isinstance(error, OSError):
+        return SessionError(f"the session store cannot be made: {error}; give SQLiteStore another path")
+    return SessionError(f"{_fault(error)}: {path} ({error}). Nothing of this step was stored.")
 
 
 def _fault(error: sqlite3.Error) -> str:
