@@ -170,12 +170,19 @@ async def test_who_is_cancelled_in_the_line_drops_unshielded_work(thread: OneThr
 async def test_what_began_is_waited_for(thread: OneThread, shielded: bool) -> None:
     """A scope that is cancelled while the work runs has its result, and ends at the next checkpoint."""
     result = ""
+
+    async def cancel(gate: Gate, scope: anyio.CancelScope) -> None:
+        await gate.entered_by_now()
+        scope.cancel()
+        threading.Timer(0.05, gate.opened.set).start()
+
     with closed_gate() as gate:
-        threading.Timer(0.1, gate.opened.set).start()
-        with anyio.move_on_after(0.03) as scope:
-            result = await thread.run(gate.work, shielded=shielded)
-            await anyio.lowlevel.checkpoint()
-            result = "not cancelled"
+        async with anyio.create_task_group() as tasks:
+            with anyio.CancelScope() as scope:
+                tasks.start_soon(cancel, gate, scope)
+                result = await thread.run(gate.work, shielded=shielded)
+                await anyio.lowlevel.checkpoint()
+                result = "not cancelled"
     assert (scope.cancelled_caught, result) == (True, "through")
 
 

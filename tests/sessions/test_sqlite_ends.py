@@ -51,7 +51,8 @@ def child(work):
 
 def ran(script: str, path: Path, backend: str) -> list[str]:
     """What a process of its own prints, line by line; it ends well, and soon."""
-    command = [sys.executable, "-c", HEAD + script, str(path), backend]
+    quiet = ["-W", "ignore::DeprecationWarning"]  # Python 3.12 and later warn of every fork beside threads
+    command = [sys.executable, *quiet, "-c", HEAD + script, str(path), backend]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
     assert done.returncode == 0, done.stderr
