@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.calls import CallKey
@@ -33,7 +34,12 @@ PLACE = "created, session_id, agent_path, message_uuid, tool_use_id"
 
 def columns(key: CallKey) -> Columns:
     """A call's key as the tables hold it."""
-    return stored(key.session_id), stored(key.message_uuid), to_text(list(key.agent_path)), stored(key.tool_use_id)
+    return stored(key.session_id), stored(key.message_uuid), _path(key.agent_path), stored(key.tool_use_id)
+
+
+@lru_cache(maxsize=1024)
+def _path(agent_path: tuple[str, ...]) -> str:
+    return to_text(list(agent_path))
 
 
 def key_of(row: Sequence[str]) -> CallKey:
@@ -61,8 +67,9 @@ def check_open(connection: sqlite3.Connection, keys: Iterable[CallKey]) -> None:
 
 def add_settled(connection: sqlite3.Connection, settled: Mapping[CallKey, str]) -> None:
     """Store verdicts, in place of older ones."""
-    rows = [(*columns(key), text) for key, text in settled.items()]
-    connection.executemany("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?, ?)", rows)
+    if settled:
+        rows = [(*columns(key), text) for key, text in settled.items()]
+        connection.executemany("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def replace_turns(
@@ -192,15 +199,18 @@ def answers(connection: sqlite3.Connection, session_id: str) -> int:
 
 def begin(connection: sqlite3.Connection, key: CallKey, fence: int, effective: str) -> Begun:
     """Mark a call as started, and its parked approval as used up; or tell what is known of it."""
-    row = connection.execute(f"SELECT result FROM journal WHERE {IS_KEY}", columns(key)).fetchone()
-    if row is None:
-        connection.execute("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, NULL)", (*columns(key), fence, effective))
+    call = columns(key)
+    added = connection.execute(
+        "INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING", (*call, fence, effective)
+    )
+    if added.rowcount:
         connection.execute(
             f"UPDATE approvals SET state = 'closed', body = NULL, answer = NULL WHERE {IS_KEY} AND state != 'closed'",
-            columns(key),
+            call,
         )
         return Run()
-    return Unknown() if row[0] is None else Done(texts.result_from_text(row[0]))
+    (result,) = connection.execute(f"SELECT result FROM journal WHERE {IS_KEY}", call).fetchone()
+    return Unknown() if result is None else Done(texts.result_from_text(result))
 
 
 def restart(connection: sqlite3.Connection, key: CallKey) -> None:

@@ -8,30 +8,22 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
-import anyio
-import anyio.lowlevel
-import anyio.to_thread
-
 from agent_sdk.errors import SessionError
 from agent_sdk.sessions.at_once import SECONDS, must_be_at_once
+from agent_sdk.sessions.one_thread import OneThread
 from agent_sdk.sessions.sqlite_schema import migrate
-
-THREADS = 4
-"""Threads that one event loop uses for all of its SQLite stores together."""
 
 _Result = TypeVar("_Result")
 _Mode = Literal["IMMEDIATE", "DEFERRED"]
-_limiters: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("agent_sdk_sqlite_threads")
-_opening = threading.Lock()
 
 
 class SQLiteFile:
-    """Runs functions on the one connection to a file, each in a transaction of its own, in worker threads.
+    """Runs functions on the one connection to a file, each in a transaction of its own, in one worker thread.
 
     The file is opened at the first use, in WAL mode with synchronous=FULL: what was committed survives a crash of the
     process and of the machine. `busy` is how many seconds to wait while another process writes.
@@ -40,15 +32,17 @@ class SQLiteFile:
     def __init__(self, path: Path, *, busy: float) -> None:
         self.path = path
         self._busy = busy
-        self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._process = 0
+        self._begin_in_this_process()
+        _FILES.add(self)
+
+    def _begin_in_this_process(self) -> None:
+        self._lock = threading.Lock()
+        self._thread = OneThread(f"agent_sdk {self.path.name}")
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What `work` reads, all of it as of one moment. Raises SessionError when the file cannot be used."""
-        if must_be_at_once():
-            return self._run_at_once(work, "DEFERRED")
-        return await anyio.to_thread.run_sync(self._run, work, "DEFERRED", limiter=_limiter())
+        return await self._do(work, "DEFERRED", shielded=False)
 
     async def write(self, work: Callable[[sqlite3.Connection], _Result], *, shielded: bool = True) -> _Result:
         """Commit all that `work` writes, or nothing when it raises.
@@ -56,66 +50,70 @@ class SQLiteFile:
         Once it began it is never abandoned: a cancelled caller waits for its end. `shielded`: it also begins when the
         caller is cancelled already. Raises SessionError when the file cannot be used.
         """
+        return await self._do(work, "IMMEDIATE", shielded=shielded)
+
+    async def _do(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode, *, shielded: bool) -> _Result:
         if must_be_at_once():
-            return self._run_at_once(work, "IMMEDIATE")
-        begun, over = threading.Lock(), threading.Event()
-
-        def run() -> _Result:
-            if not begun.acquire(blocking=False):
-                raise SessionError("nobody waits for this any more")
-            try:
-                return self._run(work, "IMMEDIATE")
-            finally:
-                over.set()
-
-        try:
-            with anyio.CancelScope(shield=shielded):
-                result = await anyio.to_thread.run_sync(run, limiter=_limiter())
-        except anyio.get_cancelled_exc_class():  # also by asyncio's own `task.cancel()`, which knows no shield
-            with anyio.CancelScope(shield=True), suppress(SessionError):
-                if not begun.acquire(blocking=False):
-                    await anyio.to_thread.run_sync(over.wait)
-                elif shielded:
-                    await anyio.to_thread.run_sync(self._run, work, "IMMEDIATE", limiter=_limiter())
-            raise
-        return result
+            return self._run_at_once(work, mode)
+        return await self._thread.run(partial(self._run, work, mode), shielded=shielded)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None and self._process == os.getpid():
-                connection.close()
+            if self._connection is not None:
+                self._connection = None
+                self._closing()
 
     def _run(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
-        with self._lock, _in_words(self.path):
-            result = _transaction(self._opened(), work, mode)
-        return result
+        with self._lock:
+            try:
+                return _transaction(self._opened(), work, mode)
+            except (sqlite3.Error, OSError) as error:
+                raise _in_words(self.path, error) from error
 
     def _run_at_once(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
         """As `_run`, in the caller's thread, and not held up by others for long."""
         if not self._lock.acquire(timeout=SECONDS):
             raise SessionError(f"the session store {self.path} is busy. Nothing of this step was stored.")
         try:
-            with _in_words(self.path):
-                connection = self._opened()
-                connection.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
-                try:
-                    return _transaction(connection, work, mode)
-                finally:
-                    connection.execute(f"PRAGMA busy_timeout = {int(self._busy * 1000)}")
+            connection = self._opened()
+            connection.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
+            try:
+                return _transaction(connection, work, mode)
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(self._busy * 1000)}")
+        except (sqlite3.Error, OSError) as error:
+            raise _in_words(self.path, error) from error
         finally:
             self._lock.release()
 
     def _opened(self) -> sqlite3.Connection:
-        if self._connection is not None and self._process == os.getpid():
-            return self._connection
+        if self._connection is None:
+            self._connection = _open(self.path, self._busy)
+            self._closing = weakref.finalize(self, self._connection.close)
+            self._closing.atexit = False
+        return self._connection
+
+    def forked(self) -> None:
+        """Begin anew in a child process: the thread is not there, and a lock may be held by one that is not there."""
         if self._connection is not None:
-            _after_fork.append(self._connection)
-        connection = _open(self.path, self._busy)
-        weakref.finalize(self, connection.close).atexit = False
-        self._connection, self._process = connection, os.getpid()
-        return connection
+            self._closing.detach()
+            _OF_THE_PARENT.append(self._connection)
+            self._connection = None
+        self._begin_in_this_process()
+
+
+_FILES: weakref.WeakSet[SQLiteFile] = weakref.WeakSet()
+_OF_THE_PARENT: list[sqlite3.Connection] = []
+"""Connections that a fork brought along. Closing them in the child could harm the parent's: they are only kept."""
+
+
+def _after_fork() -> None:
+    for file in list(_FILES):
+        file.forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
@@ -130,22 +128,8 @@ def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
     return result
 
 
-_after_fork: list[sqlite3.Connection] = []
-"""Connections that a fork brought along. Closing them here would drop the parent's locks, so they are only kept."""
-
-
-def _limiter() -> anyio.CapacityLimiter:
-    try:
-        return _limiters.get()
-    except LookupError:
-        limiter = anyio.CapacityLimiter(THREADS)
-        _limiters.set(limiter)
-        return limiter
-
-
 def _open(path: Path, busy: float) -> sqlite3.Connection:
-    with _opening:
-        _make_private(path)
+    _make_private(path)
     connection = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)
     try:
         _use_wal(connection, busy)
@@ -187,15 +171,11 @@ def _use_wal(connection: sqlite3.Connection, busy: float) -> None:
             time.sleep(0.01)
 
 
-@contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say about the file into a SessionError for a person."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise SessionError(f"{_fault(error)}: {path} ({error}). Nothing of this step was stored.") from error
-    except OSError as error:
-        raise SessionError(f"the session store cannot be made: {error}; give SQLiteStore another path") from error
+def _in_words(path: Path, error: sqlite3.Error | OSError) -> SessionError:
+    """What SQLite and the system say about the file, for a person."""
+    if isinstance(error, OSError):
+        return SessionError(f"the session store cannot be made: {error}; give SQLiteStore another path")
+    return SessionError(f"{_fault(error)}: {path} ({error}). Nothing of this step was stored.")
 
 
 def _fault(error: sqlite3.Error) -> str:

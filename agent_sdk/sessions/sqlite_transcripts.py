@@ -159,15 +159,17 @@ def _next_fence(connection: sqlite3.Connection, session_id: str) -> int:
 
 def holds(connection: sqlite3.Connection, claim: Claim) -> bool:
     """Is the claim the session's current one?"""
-    good = current_claim(connection, claim.session_id)
-    return good is not None and good.fence == claim.fence
+    row = connection.execute(
+        "SELECT 1 FROM claims WHERE session_id = ? AND fence = ? AND owner IS NOT NULL",
+        (stored(claim.session_id), claim.fence),
+    ).fetchone()
+    return row is not None
 
 
 def check_held(connection: sqlite3.Connection, claim: Claim, now: datetime) -> None:
     """Raises SessionBusyError when the claim is stale."""
-    good = current_claim(connection, claim.session_id)
-    if good is None or good.fence != claim.fence:
-        raise checks.stale(claim, good, now)
+    if not holds(connection, claim):
+        raise checks.stale(claim, current_claim(connection, claim.session_id), now)
 
 
 def renew_claim(connection: sqlite3.Connection, claim: Claim, until: datetime) -> Claim | None:

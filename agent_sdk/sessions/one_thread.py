@@ -1,0 +1,151 @@
+"""One worker thread that does what event loops ask of it, one thing after the other, at the price of a single hop."""
+
+from __future__ import annotations
+
+import math
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeAlias, TypeVar, cast
+
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled, current_token
+
+from agent_sdk.errors import SessionError
+
+IDLE = 0.5
+"""Seconds after which a thread that has nothing to do ends. A new one costs less than a commit."""
+
+_Result = TypeVar("_Result")
+_CallSoon: TypeAlias = Callable[[Callable[[], object]], object]
+
+
+class OneThread:
+    """Runs functions for tasks of any event loops, in the order in which they were asked for.
+
+    The daemon thread starts with the first function, and ends when it is idle or when this object is gone. A forked
+    child needs an object of its own.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._line = _Line(name)
+        weakref.finalize(self, self._line.jobs.put, None).atexit = False
+
+    async def run(self, work: Callable[[], _Result], *, shielded: bool) -> _Result:
+        """What `work()` returns or raises. Once it began its end is waited for, however the caller is cancelled.
+
+        One that has not begun is not begun for a cancelled caller, unless `shielded`: then it always is. Afterwards
+        asyncio's own `task.cancel()` raises here; a cancelled scope has the result, and raises at the next checkpoint.
+        Raises SessionError when the system gives no thread.
+        """
+        cancelled = anyio.get_cancelled_exc_class()
+        if not shielded:
+            await checkpoint_if_cancelled()
+        job = _Job(work)
+        self._line.put(job)
+        try:
+            await job.over.wait()
+        except BaseException as error:
+            dropped = not shielded and job.begin()
+            if dropped or not isinstance(error, cancelled):
+                raise
+            natively = anyio.current_effective_deadline() > -math.inf
+            with anyio.CancelScope(shield=True):
+                while not job.over.is_set():
+                    try:
+                        await job.over.wait()
+                    except cancelled:
+                        natively = True
+            if natively:
+                raise
+        return job.outcome()
+
+
+class _Job(Generic[_Result]):
+    """One function, the task that waits for it, and what came of it. Made in the event loop of that task."""
+
+    _result: _Result
+
+    def __init__(self, work: Callable[[], _Result]) -> None:
+        self.over = anyio.Event()
+        self._wake = _calls_into_this_loop()
+        self._work = work
+        self._begun = threading.Lock()
+        self._error: BaseException | None = None
+
+    def begin(self) -> bool:
+        """True for the first caller, who alone decides whether it runs."""
+        return self._begun.acquire(blocking=False)
+
+    def do(self) -> None:
+        """Run it in this thread, when nobody has dropped it, and wake the task."""
+        if not self.begin():
+            return
+        try:
+            self._result = self._work()
+        except BaseException as error:
+            self._error = error
+        with suppress(RuntimeError):  # its event loop has ended
+            self._wake(self.over.set)
+
+    def outcome(self) -> _Result:
+        """The result, or the error with its traceback. To be asked once."""
+        error, self._error = self._error, None
+        if error is None:
+            return self._result
+        try:
+            raise error
+        finally:
+            del error  # its traceback leads to this frame: no circle
+
+
+class _Line:
+    """The jobs that wait, and whether a thread is there for them. It knows nothing of its owner, who may go."""
+
+    def __init__(self, name: str) -> None:
+        self.jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
+        self._name = name
+        self._lock = threading.Lock()
+        self._served = False
+
+    def put(self, job: _Job[_Result]) -> None:
+        with self._lock:
+            if not self._served:
+                try:
+                    threading.Thread(target=self._serve, name=self._name, daemon=True).start()
+                except RuntimeError as error:
+                    raise SessionError(f"no thread can be had for the session store: {error}") from error
+                self._served = True
+            self.jobs.put(cast("_Job[object]", job))
+
+    def _serve(self) -> None:
+        while (job := self._next()) is not None:
+            job.do()
+            del job  # while it waits, the thread keeps nothing alive
+
+    def _next(self) -> _Job[object] | None:
+        """The next job; `None` when the thread is to end."""
+        while True:
+            try:
+                return self.jobs.get(timeout=IDLE)
+            except Empty:
+                with self._lock:
+                    if self.jobs.empty():
+                        self._served = False
+                        return None
+
+
+def _calls_into_this_loop() -> _CallSoon:
+    """A function for other threads: it lets the event loop of this moment call something soon, and does not wait.
+
+    It raises RuntimeError once that loop has ended. (`anyio.from_thread.run_sync` waits, for ever when the loop ends.)
+    """
+    match current_token().native_token:
+        case object(call_soon_threadsafe=soon):  # of asyncio
+            return cast("_CallSoon", soon)
+        case object(run_sync_soon=soon):  # of trio
+            return cast("_CallSoon", soon)
+        case other:
+            raise RuntimeError(f"an event loop of an unknown kind: {type(other).__name__}")
