@@ -21,7 +21,10 @@ _NO_LIMIT: AbstractContextManager[None] = nullcontext()
 
 @dataclass(slots=True)
 class Came(Generic[T]):
-    """What came of it: a `value` or an `error`. `late`: the time limit had passed by then."""
+    """What came of it: a `value` or an `error`. `late`: the time limit had passed by then, by the clock.
+
+    Work that blocks the event loop cannot be cancelled in time, but it is late all the same.
+    """
 
     value: T | None = None
     error: BaseException | None = None
@@ -60,7 +63,7 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
     if _cancellations(task) > before:  # the work kept it to itself, but it was for the run
         await anyio.lowlevel.checkpoint_if_cancelled()
         raise anyio.get_cancelled_exc_class()
-    came.late = scope is not None and scope.cancel_called
+    came.late = scope is not None and (scope.cancel_called or anyio.current_time() >= scope.deadline)
     return came
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -83,6 +84,22 @@ async def answers_late(*_: Any) -> Any:
         return Allow()
 
 
+async def blocks(*_: Any) -> Any:
+    """Holds up the event loop for longer than it may take, then answers."""
+    time.sleep(0.15)
+    return Allow()
+
+
+async def blocks_and_answers_late(*_: Any) -> Any:
+    """Holds up the event loop, and keeps the cancellation to itself."""
+    time.sleep(0.15)
+    try:
+        await anyio.lowlevel.checkpoint()
+    except BaseException:
+        return Allow()
+    return Allow()
+
+
 async def stopped_iteration(*_: Any) -> Any:
     """Raises what generators use inside."""
     raise StopAsyncIteration
@@ -96,6 +113,8 @@ FAULTS = [
     pytest.param(stopped_iteration, RAISED, id="stop-async-iteration"),
     pytest.param(sleeps, TIMED_OUT, id="sleeps"),
     pytest.param(answers_late, TIMED_OUT, id="answers-late"),
+    pytest.param(blocks, TIMED_OUT, id="blocks"),
+    pytest.param(blocks_and_answers_late, TIMED_OUT, id="blocks-and-answers-late"),
 ]
 
 NONSENSE: list[Any] = [
