@@ -11,7 +11,7 @@ from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, 
 from agent_sdk.decisions import Verdict
 from agent_sdk.permissions.policy import PermissionPolicy
 from agent_sdk.render.text import visible
-from agent_sdk.rules.remarks import near_tool
+from agent_sdk.rules.facts import near_tool
 from agent_sdk.rules.suggestions import narrowest
 from agent_sdk.sessions.codec import verdict_to_json
 from agent_sdk.values import JsonObject, to_text

@@ -51,7 +51,8 @@ def _list(arguments: Namespace, places: SettingsPlaces) -> int:
     given = rules_from_options(places.cwd, allow=arguments.allow, ask=arguments.ask, deny=arguments.deny)
     loaded = load_from(places, arguments.setting_sources, arguments.trust_project)
     rules = [rule for behavior in _ORDER for rule in (*given, *loaded.rules) if rule.behavior == behavior]
-    warnings = (*loaded.warnings, *lint(rules, cwd=places.cwd, home=places.home))
+    found = (*loaded.warnings, *lint(rules, cwd=places.cwd, home=places.home))
+    warnings = tuple(dict.fromkeys(found))  # what is told when rules are read is a remark as well
     mode = arguments.mode or loaded.default_mode or "default"
     if arguments.json:
         print(to_text(_as_json(places, rules, mode, loaded, warnings)))

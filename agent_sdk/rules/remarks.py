@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from agent_sdk.rules.bash_pattern import ASSIGNED, BashPattern, compile_bash
-from agent_sdk.rules.facts import KNOWN_TOOLS
+from agent_sdk.rules.facts import misnamed
 from agent_sdk.rules.matching import Place, Rulebook
 from agent_sdk.rules.probes import MORE_WORDS, Probe, commands, probes
 from agent_sdk.rules.rule import PATH_RULES, Rule
@@ -50,39 +50,14 @@ def remarks(rule: Rule, place: Place) -> Iterator[str]:
 
 def _look_alikes(rule: Rule) -> Iterator[str]:
     """Names and letters that look like others."""
-    near = near_tool(rule.tool)
-    if near is not None:
-        yield f"names no built-in tool; did you mean {near}? Names are case-sensitive"
+    if (remark := misnamed(rule.tool)) is not None:
+        yield remark
     elif re.match(r"mcp[_\-]", rule.tool, re.IGNORECASE) and not rule.tool.startswith("mcp__"):
         yield "names no tool of a server: such names begin with mcp__, as in mcp__server__tool"
     if hidden(rule.text):
         yield "holds characters that nobody sees"
     if mixed := _mixed_words(rule.text):
         yield f"holds letters that only look like Latin ones, in {mixed[0]!r}"
-
-
-def near_tool(name: str) -> str | None:
-    """The well-known tool that a name differs from by its case, one letter, or two that changed places.
-
-    `None` for a well-known name, and for one that is like no other.
-    """
-    if name in KNOWN_TOOLS or "*" in name:
-        return None
-    low = name.lower()
-    return next((known for known in KNOWN_TOOLS if len(known) > 3 and _one_slip(low, known.lower())), None)
-
-
-def _one_slip(one: str, other: str) -> bool:
-    if abs(len(one) - len(other)) > 1:
-        return False
-    short, long = sorted((one, other), key=len)
-    start = next((place for place, char in enumerate(short) if char != long[place]), len(short))
-    if len(short) < len(long):
-        return short[start:] == long[start + 1 :]
-    rest = short[start + 1 :] == long[start + 1 :]
-    return rest or (
-        short[start : start + 2] == long[start : start + 2][::-1] and short[start + 2 :] == long[start + 2 :]
-    )
 
 
 def _mixed_words(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent_sdk.errors import RuleError
+from agent_sdk.rules.facts import misnamed
 
 RuleScope: TypeAlias = Literal["options", "session", "local", "project", "user"]
 RuleBehavior: TypeAlias = Literal["allow", "ask", "deny"]
@@ -184,6 +185,8 @@ def _remarks(rule: Rule) -> list[str]:
     """What people should know of a rule that is in force."""
     remarks = []
     specifier = rule.specifier or ""
+    if (remark := misnamed(rule.tool)) is not None:
+        remarks.append(remark)
     if rule.behavior == "allow" and rule.tool == "Write" and specifier:
         remarks.append("is read as Edit(path): it covers every tool that writes")
     if rule.tool in PATH_RULES:

@@ -86,13 +86,13 @@ async def answers_late(*_: Any) -> Any:
 
 async def blocks(*_: Any) -> Any:
     """Holds up the event loop for longer than it may take, then answers."""
-    time.sleep(0.15)
+    time.sleep(0.15)  # noqa: ASYNC251 - it is to block
     return Allow()
 
 
 async def blocks_and_answers_late(*_: Any) -> Any:
     """Holds up the event loop, and keeps the cancellation to itself."""
-    time.sleep(0.15)
+    time.sleep(0.15)  # noqa: ASYNC251 - it is to block
     try:
         await anyio.lowlevel.checkpoint()
     except BaseException:
