@@ -163,16 +163,14 @@ class _Reentry:
         """A person's answer holds, unless a deny rule or a hook says no now. A hook's rewrite is not taken."""
         call = replace(docket.call, effective=effective, cwd=cwd)
         docket.call = call
-        by = answer.by or "answer"
+        by, who = answer.by or "answer", answer.by or "an answer"
         step = Considered(step="answer", said="deny" if isinstance(answer.decision, Deny) else "allow", by=by)
         asked = Verdict(behavior="ask", call=call, decision=Ask(), by="answer", trace=(step,))
         docket.verdict = replace(asked, behavior="allow", decision=Allow(), state=state)
         match answer.decision:
             case Deny() as deny:
                 result = messages.denial(deny, messages.PERSON_DENIED)
-                docket.verdict = replace(
-                    asked, behavior="deny", decision=deny, reason="the person said no", result=result
-                )
+                docket.verdict = replace(asked, behavior="deny", decision=deny, reason=f"{who} said no", result=result)
                 self.turn.aborted = self.turn.aborted or deny.interrupt
                 return
             case Allow(updated_input=update) as allow:
@@ -183,7 +181,7 @@ class _Reentry:
                         return self._refuse(docket, messages.bad_rewrite(str(unfit)))
                     if target_of(docket.tool, call) != target_of(docket.tool, docket.call):
                         docket.verdict = replace(docket.verdict, state=None)  # another file than was shown
-                docket.verdict = replace(docket.verdict, call=call, decision=allow, reason="the person said yes")
+                docket.verdict = replace(docket.verdict, call=call, decision=allow, reason=f"{who} said yes")
         if self.turn.aborted:
             return None  # a denial before this one has stopped the turn
         if (found := deny_rules(replace(case_of(docket, self.session.policy.snapshot), call=call))) is not None:

@@ -278,7 +278,7 @@ def _rewritten(heard: Heard, hook: str, update: JsonObject | None, fit: Fit, ste
 def _with_opinion(heard: Heard, one: Spoken, matcher: HookMatcher, step: str) -> Heard:
     said, fault, note = one.reply.said, one.fault, one.details
     if fault is not None and matcher.on_failure == "block":
-        said = Deny()
+        said, note = Deny(), f"{fault}: {note}"
     elif fault is not None:
         fault, note = None, f"passed over: {fault}: {note}"
     elif one.reply.updated_input is not None and not note:

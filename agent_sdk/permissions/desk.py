@@ -207,7 +207,7 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
         return _timed_out(waiting, gates, limit or 0.0)
     if fault is not None:
         return settled(waiting, "deny", Deny(), "callback_failed", details, result=refusal(Deny(), fault, None))
-    verdict = _obeyed(waiting, said, shown)
+    verdict = _obeyed(waiting, said, shown, "can_use_tool")
     if (other := await _first_elsewhere(waiting, said, verdict)) is not None:
         return _answered_elsewhere(waiting, other)
     if isinstance(verdict, Verdict) and verdict.behavior == "allow" and verdict.call is not call:
@@ -229,7 +229,7 @@ def _answered_elsewhere(waiting: Waiting, answer: Answer) -> Verdict | WrongAnsw
     decision = answer.decision or Allow()
     step = Considered(step="answer", said=behavior_of(decision), by=answer.by or "answer")
     waiting.steps.append(step)
-    verdict = _obeyed(waiting, decision, shown)
+    verdict = _obeyed(waiting, decision, shown, answer.by or "an answer")
     if answer.result is not None and isinstance(verdict, Verdict) and verdict.behavior == "allow":
         return replace(verdict, by="answer", result=answer.result)
     return verdict
@@ -244,13 +244,13 @@ def _callback_step(
     return Considered(step="callback", said=behavior_of(opinion), by=name, note=note, took_us=took_us)
 
 
-def _obeyed(waiting: Waiting, said: object, shown: str | None) -> Verdict | WrongAnswer:
-    """Turn the person's decision into a verdict, exactly."""
+def _obeyed(waiting: Waiting, said: object, shown: str | None, who: str) -> Verdict | WrongAnswer:
+    """Turn a decision into a verdict, exactly. `who` gave it, unless it names somebody itself."""
     call = waiting.case.call
     match said:
         case Deny() as deny:
             result = messages.denial(deny, messages.PERSON_DENIED)
-            return settled(waiting, "deny", deny, "callback", "the person said no", result=result)
+            return settled(waiting, "deny", deny, "callback", f"{deny.by or who} said no", result=result)
         case Defer() as defer:
             return settled(waiting, "defer", defer, "callback", defer.reason, state=shown)
         case Allow(updated_input=update) as allow:
@@ -266,7 +266,7 @@ def _obeyed(waiting: Waiting, said: object, shown: str | None) -> Verdict | Wron
                 case_now = replace(waiting.case, call=call)
                 if (found := deny_rules(case_now)) is not None:
                     return denied_by_rule(waiting, call, found.rule, found.reason)
-            return settled(waiting, "allow", allow, "callback", "the person said yes", call=call, state=shown)
+            return settled(waiting, "allow", allow, "callback", f"{allow.by or who} said yes", call=call, state=shown)
     raise AssertionError("only decisions come here")
 
 
@@ -296,7 +296,7 @@ def _nobody(waiting: Waiting, gates: Gates) -> Verdict:
             return settled(waiting, "defer", Defer(reason), "nobody", reason)
         result = nobody_result()
     else:
-        result = ToolResult(messages.nobody_to_ask(waiting.case.call.tool), is_error=True)
+        result = ToolResult(messages.nobody_to_ask(waiting.case.call.tool, waiting.asked.by), is_error=True)
     return settled(waiting, "deny", Deny(), "nobody", reason, result=result)
 
 

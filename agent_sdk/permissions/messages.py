@@ -26,11 +26,21 @@ FORKED = "No result: this call was superseded by the fork of its session."
 CANNOT_PARK = "Not run: this call was to wait for a later decision, but this store cannot park calls."
 
 
-def nobody_to_ask(tool: str) -> str:
-    """Step 7: nobody was left to decide."""
+_WHY_ASKED = {
+    "ask_rules": "An ask rule wants a person to decide",
+    "hook": "A hook wants a person to decide",
+    "interaction": "This tool needs a person",
+    "mode": "The permission mode wants a person to decide",
+    "safety": "What it touches is protected, so that no allow rule covers it",
+}
+
+
+def nobody_to_ask(tool: str, asked_by: str) -> str:
+    """Step 7: nobody was left to decide. `asked_by` is the step that wanted somebody to."""
+    why = _WHY_ASKED.get(asked_by, "No allow rule or permission mode covers it")
     return (
-        f"Not run: nobody was there to approve this {tool} call. No allow rule or permission mode covers it, and there "
-        "is no can_use_tool callback and no hook that decides it. The application can add one of these."
+        f"Not run: nobody was there to approve this {tool} call. {why}, and there is no can_use_tool callback and no "
+        "hook that decides it. The application can add one of these."
     )
 
 
@@ -47,7 +57,8 @@ def check_failed(fault: FaultKind) -> str:
 def bad_rewrite(details: str) -> str:
     """The input was rewritten into one that does not fit the tool."""
     return (
-        f"Not run: the permission check changed the input of this call to one that does not fit the tool: {details} "
+        f"Not run: the permission check changed the input of this call to one that does not fit the tool: "
+        f"{details.rstrip('.')}. "
         "The input that you sent was valid; the fault is not yours."
     )
 

@@ -348,6 +348,9 @@ def _with_result(verdict: Verdict, heard: Heard | None) -> Verdict:
     match verdict.by, verdict.decision:
         case "hook", Deny() as deny:
             result = refusal(deny, heard.fault if heard else None, heard.unfit if heard else None)
+            if heard is not None and (heard.fault or heard.unfit):
+                notes = [step.note for step in heard.trace if step.by == heard.by and step.note]
+                verdict = replace(verdict, reason=f"hook {heard.by}: {notes[-1] if notes else heard.fault}")
         case "deny_rules", _:
             result = ToolResult(messages.RULE_DENIED, is_error=True)
         case "unreadable", _:

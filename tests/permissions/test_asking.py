@@ -12,9 +12,11 @@ import pytest
 from agent_sdk import (
     AgentOptions,
     Allow,
+    Ask,
     AskUserQuestionConfig,
     Defer,
     Deny,
+    HookMatcher,
     OptionsError,
     PermissionContext,
     ResultMessage,
@@ -187,13 +189,38 @@ async def test_a_denial_without_words_has_words_of_ours(deny: Deny) -> None:
     assert held.words == {"a": "The user did not allow this call."}
 
 
+async def hook_asks(*_: Any) -> Ask:
+    """A hook that wants a person."""
+    return Ask("a word for that person alone")
+
+
+ASKED_BY: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing covers it": ({}, "No allow rule or permission mode covers it"),
+    "an ask rule": ({"allow": ["save"], "ask": ["save"]}, "An ask rule wants a person"),
+    "a hook": ({"allow": ["save"], "hooks": {"PreToolUse": [HookMatcher(hooks=[hook_asks])]}}, "A hook wants a person"),
+    "the tool": ({"allow": ["talk"]}, "This tool needs a person"),
+}
+
+
 @pytest.mark.anyio
-async def test_nobody_to_ask_says_what_was_missing() -> None:
-    """Tool, and the three ways to add somebody."""
-    held = await hold([[use("save", "a")]], tools=[Ran().tool("save")])
-    for word in ("save", "allow rule", "can_use_tool", "hook"):
+@pytest.mark.parametrize("why", ASKED_BY)
+async def test_nobody_to_ask_says_what_was_missing(why: str) -> None:
+    """Tool, who wanted a person, and the ways to add one."""
+    options, words = ASKED_BY[why]
+    name = "talk" if why == "the tool" else "save"
+    held = await hold([[use(name, "a")]], tools=[Ran().tool("save"), Ran().tool("talk", ask=True)], **options)
+    for word in (name, words, "can_use_tool", "hook"):
         assert word in held.words["a"]
+    assert "a word for" not in held.words["a"]
     assert held.result.terminal_reason == "completed"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("by", "who"), [(None, "can_use_tool"), ("ann", "ann")])
+async def test_the_record_tells_who_said_no(by: str | None, who: str) -> None:
+    """Not that it was a person: only the application knows."""
+    held = await hold([[use("save", "a")]], tools=[Ran().tool("save")], can_use_tool=ScriptedApprover([Deny(by=by)]))
+    assert held.result.permission_denials[0]["reason"] == f"{who} said no"
 
 
 @pytest.mark.anyio

@@ -169,6 +169,9 @@ async def test_a_hook_that_fails_denies_even_what_a_rule_allows(fault: Any, word
     assert ran.calls == []
     assert held.words == {"a": words, "b": words}
     assert held.result.terminal_reason == "completed"
+    kind = words.removeprefix("The permission check failed: it ").partition(".")[0]
+    reasons = [denied["reason"] for denied in held.result.permission_denials]
+    assert all(f": {kind}: " in reason and reason.startswith("hook ") for reason in reasons), "the application is told"
 
 
 @pytest.mark.anyio
