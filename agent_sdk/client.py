@@ -42,18 +42,31 @@ async def query(
     DeferralError for a decision that does not fit; and ModelError, after the result message, when the model could not
     be reached. A consumer may break off at any time: nothing is left running, the stored session stays legal.
     """
-    options = options or AgentOptions()
+    options = _checked(options)
     conversation = Conversation(options, options.store or default_store())
     if prompt is None or isinstance(prompt, str):
         async with aclosing(_one_run(conversation, _text_prompt(prompt, options), decisions)) as messages:
             async for message in messages:
                 yield message
         return
+    if not isinstance(prompt, AsyncIterable):
+        raise OptionsError(
+            f"prompt is a str, an async iterable of user messages or None, got {prompt!r:.80}", option="prompt"
+        )
     async for item in prompt:
         async with aclosing(_one_run(conversation, prompt_blocks(item), decisions)) as messages:
             async for message in messages:
                 yield message
         decisions = None
+
+
+def _checked(options: object) -> AgentOptions:
+    """The options, or the default ones for None. Raises OptionsError for anything else."""
+    if options is None:
+        return AgentOptions()
+    if not isinstance(options, AgentOptions):
+        raise OptionsError(f"options is an AgentOptions(...), got {options!r:.80}", option="options")
+    return options
 
 
 def _text_prompt(prompt: str | None, options: AgentOptions) -> list[JsonObject] | None:
@@ -87,7 +100,7 @@ class AgentClient:
     """
 
     def __init__(self, options: AgentOptions | None = None) -> None:
-        self.options = options or AgentOptions()
+        self.options = _checked(options)
         self._conversation = Conversation(self.options, self.options.store or default_store())
         self._tasks: TaskGroup | None = None
         self._send: MemoryObjectSendStream[Message | Exception]

@@ -137,7 +137,10 @@ class Defer:
             return
         if isinstance(span, bool) or not isinstance(span, int | float | timedelta):
             raise OptionsError(f"Defer(expires_in=...) is seconds or a timedelta, got {span!r}", option="expires_in")
-        object.__setattr__(self, "expires_in", span if isinstance(span, timedelta) else timedelta(seconds=span))
+        lifetime = span if isinstance(span, timedelta) else timedelta(seconds=span)
+        if lifetime < timedelta(0):
+            raise OptionsError(f"Defer(expires_in=...) is not below 0, got {span!r}", option="expires_in")
+        object.__setattr__(self, "expires_in", lifetime)
 
     @property
     def lifetime(self) -> timedelta | None:

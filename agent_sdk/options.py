@@ -227,6 +227,8 @@ class AgentOptions(BaseModel):
         built_in = {**BUILTIN_TOOLS, QUESTION_TOOL: ask_user_question_tool(self.questions)}
         if self.tools is None:
             return built_in
+        if isinstance(self.tools, str):
+            raise OptionsError(f"tools is a list, got {self.tools!r}; write tools=[{self.tools!r}]", option="tools")
         registry: dict[str, Tool] = {}
         for item in self.tools:
             if isinstance(item, str):
@@ -352,7 +354,8 @@ def _checked_hooks(value: object) -> dict[HookEvent, tuple[HookMatcher, ...]]:
 
 
 def _nearest(word: str, known: Sequence[str] | Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    holding = [name for name in known if name.endswith(f"_{word}")]
+    close = holding or difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -364,4 +367,6 @@ def _readable(error: ValidationError) -> OptionsError:
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else "options"
     place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "sequence_str":
+        return OptionsError(f"{place} is a list, got {first['input']!r:.80}; write {place}=[...]", option=name)
     return OptionsError(f"{place}: {first['msg']}, got {first['input']!r:.80}", option=name)

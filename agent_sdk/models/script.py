@@ -285,6 +285,10 @@ def _blocks(written: Json, where: str) -> tuple[JsonObject, ...]:
     return tuple(_block(block, f"{where}, block {number}") for number, block in enumerate(written))
 
 
+_MISSPELT = {kind.replace("_", ""): kind for kind in ("text", "tool_use", "thinking", "redacted_thinking")}
+"""The types that a script mostly holds, by their letters. Any other type is played as it is."""
+
+
 def _block(written: Json, where: str) -> JsonObject:
     try:
         block = copied_object(cast(JsonObject, written))
@@ -297,7 +301,9 @@ def _block(written: Json, where: str) -> JsonObject:
             raise OptionsError(f"{where}: a tool_use block has a string `name`")
         case {"type": "thinking"} if not isinstance(block.get("thinking"), str):
             raise OptionsError(f"{where}: a thinking block has a string `thinking`")
-        case {"type": str()}:
+        case {"type": str(kind)}:
+            if (meant := _MISSPELT.get(kind.replace("_", "").replace("-", "").lower(), kind)) != kind:
+                raise OptionsError(f"{where}: there is no type {kind!r}; did you mean {meant!r}?")
             return block
         case _:
             raise OptionsError(f"{where}: a block has a string `type`")

@@ -184,10 +184,9 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     call, limit = waiting.case.call, gates.time_limit(waiting.tool)
     shown = await waiting.state(call)
     context = _context(waiting, limit)
+    handed = copied_object(call.effective)
     started = perf_counter()
-    came = await ask_beside(
-        waiting.elsewhere, lambda: callback(call.tool, copied_object(call.effective), context), limit
-    )
+    came = await ask_beside(waiting.elsewhere, lambda: callback(call.tool, handed, context), limit)
     if isinstance(came, Answer):
         return _answered_elsewhere(waiting, came)
     said = came.value
@@ -207,12 +206,25 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
         return _timed_out(waiting, gates, limit or 0.0)
     if fault is not None:
         return settled(waiting, "deny", Deny(), "callback_failed", details, result=refusal(Deny(), fault, None))
+    if isinstance(said, Allow) and said.updated_input is None and _differs(handed, call.effective):
+        log.warning(
+            "can_use_tool changed its tool_input for %s in place: that has no effect; return Allow(updated_input=...)",
+            call.tool,
+        )
     verdict = _obeyed(waiting, said, shown, "can_use_tool")
     if (other := await _first_elsewhere(waiting, said, verdict)) is not None:
         return _answered_elsewhere(waiting, other)
     if isinstance(verdict, Verdict) and verdict.behavior == "allow" and verdict.call is not call:
         return replace(verdict, state=await waiting.state(verdict.call))  # the person may have named another file
     return verdict
+
+
+def _differs(handed: JsonObject, effective: JsonObject) -> bool:
+    """Whether a callback changed its copy of the input. Whatever it put there may fail to be compared."""
+    try:
+        return bool(handed != effective)
+    except Exception:
+        return True
 
 
 async def _first_elsewhere(waiting: Waiting, said: object, verdict: Verdict | WrongAnswer) -> Answer | None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import functools
 import warnings
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from agent_sdk import (
+    AgentClient,
     AgentOptions,
     Allow,
     AskUserQuestionConfig,
     CanUseToolShadowedWarning,
+    Defer,
     HookMatcher,
     InMemoryStore,
     OptionsError,
     RuleError,
+    query,
     tool,
 )
 from agent_sdk.testing import ScriptedModel
@@ -92,12 +96,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "hooks-function": ({"hooks": {"PreToolUse": [ask]}}, "write HookMatcher"),
     "hooks-event": ({"hooks": {"PreTooluse": []}}, "did you mean 'PreToolUse'"),
     "hooks-later": ({"hooks": {"SessionStart": []}}, "not available yet"),
-    "rules-text": ({"allow": "Bash"}, "allow"),
+    "rules-text": ({"allow": "Bash"}, r"allow is a list, got 'Bash'; write allow=\[\.\.\.\]"),
+    "part-of-a-name": ({"mode": "plan"}, "there is no option 'mode'; did you mean 'permission_mode'"),
     "rules-number": ({"deny": [5]}, "deny"),
     "tools-unknown": ({"tools": ["Bsh"]}, "no built-in tool 'Bsh'; did you mean 'Bash'"),
     "tools-function": ({"tools": [plain]}, "decorate it with @tool"),
     "tools-twice": ({"tools": [save, save]}, "two tools are named 'save'"),
-    "tools-text": ({"tools": "Bash"}, "tools"),
+    "tools-text": ({"tools": "Bash"}, r"tools is a list, got 'Bash'; write tools=\['Bash'\]"),
     "model-number": ({"model": 5}, "model is a name or a Model"),
     "client-with-model": ({"model": ScriptedModel([]), "client": object()}, "client is used only with a model's name"),
     "store-text": ({"session_store": "sessions.db"}, "session_store is no SessionStore"),
@@ -242,3 +247,30 @@ def test_questions_are_offered_only_where_somebody_could_answer() -> None:
         assert offered(hooks={"PreToolUse": [HookMatcher(matcher, [ask])]}) is covered
     assert not offered(can_use_tool=ask, tools=[Ran().tool("save")])
     assert not offered(can_use_tool=ask, deny=["AskUserQuestion"])
+
+
+NO_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "a dict of options": ({"prompt": "go", "options": {"model": "m"}}, r"options is an AgentOptions\(\.\.\.\), got {"),
+    "bytes": ({"prompt": b"go", "options": AgentOptions(setting_sources=())}, "prompt is a str, an async iterable"),
+    "a list": ({"prompt": ["go"], "options": AgentOptions(setting_sources=())}, "prompt is a str, an async iterable"),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("given", "words"), NO_OPTIONS.values(), ids=NO_OPTIONS)
+async def test_query_says_what_it_takes(given: dict[str, Any], words: str) -> None:
+    """OptionsError, before anything is stored."""
+    with pytest.raises(OptionsError, match=words):
+        async for _ in query(**given):
+            pass
+
+
+def test_the_client_says_what_it_takes() -> None:
+    with pytest.raises(OptionsError, match="options is an AgentOptions"):
+        AgentClient({"model": "m"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("span", [-1, -0.5, timedelta(seconds=-1)], ids=str)
+def test_an_approval_cannot_expire_before_it_is_asked_for(span: Any) -> None:
+    with pytest.raises(OptionsError, match="not below 0"):
+        Defer(expires_in=span)

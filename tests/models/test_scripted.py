@@ -164,6 +164,8 @@ BAD_SCRIPTS = {
     "a block without type": (["x", [{"type": "text", "text": ""}, {"text": "x"}]], "turn 1, block 1"),
     "text without text": ([[{"type": "text"}]], "turn 0, block 0"),
     "a call without name": ([[{"type": "tool_use", "input": {}}]], "turn 0, block 0"),
+    "a misspelt type": ([[{"type": "tooluse", "name": "Bash"}]], "turn 0, block 0: there is no type 'tooluse'"),
+    "a type in capitals": ([[{"type": "Text", "text": "x"}]], "turn 0, block 0: there is no type 'Text'"),
     "not JSON": ([[{"type": "x", "y": b"z"}]], "turn 0, block 0: not a JSON value: bytes"),
     "repeat": ([{"content": [], "repeat": 0}], "turn 0: repeat"),
     "faults": ([{"content": [], "faults": {"kind": "cut"}}], "turn 0: faults"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -157,6 +158,41 @@ async def test_an_edit_replaces_the_whole_input_and_is_checked(edit: Any, runs: 
     said = held.model.requests[1]["messages"][1]["content"][0]["input"]
     assert said == {"n": 1}, "the model's own words are replayed"
     assert runs is None or ("fault is not yours" in held.words["a"]) is False
+
+
+class Incomparable:
+    """Cannot be compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+IN_PLACE: dict[str, tuple[Callable[[dict[str, Any]], Allow | Deny], bool]] = {
+    "another value": (lambda mine: mine.update(n=2) or Allow(), True),
+    "one more field": (lambda mine: mine.update(more=1) or Allow(), True),
+    "deeper": (lambda mine: mine["deep"].append(1) or Allow(), True),
+    "no value at all": (lambda mine: mine.update(n=Incomparable()) or Allow(), True),
+    "nothing": (lambda mine: Allow(), False),
+    "handed back": (lambda mine: mine.update(n=1) or Allow(mine), False),
+    "a no": (lambda mine: mine.clear() or Deny(), False),
+}  # fmt: skip
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("how", IN_PLACE)
+async def test_a_change_in_place_has_no_effect_and_is_told(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The callback has a copy: who changes it and says yes to the call may think that the change counts."""
+    act, told = IN_PLACE[how]
+    ran = Ran()
+
+    async def person(name: str, tool_input: dict[str, Any], context: Any) -> Allow | Deny:
+        return act(tool_input)
+
+    await hold([[use("save", "a", n=1, deep=[])]], tools=[ran.tool("save")], can_use_tool=person)
+    assert ran.calls == ([] if how == "a no" else [("save", {"n": 1, "deep": []})])
+    assert ("in place: that has no effect" in caplog.text) is told
 
 
 @pytest.mark.anyio
