@@ -1,7 +1,7 @@
 """The documentation is true: its examples run, print what it says, and its commands work.
 
-A block of `python` is run in an empty folder; a block of `text output` below it is what it prints. `python no-run`
-marks a block that cannot run; there are few of these. A table with the columns rules, call and verdict is run through
+A block of `python` is run in an empty folder; a block of `text output` below it is what it prints. `python pytest` is a
+test file, `python conftest` a `conftest.py` for it. A table with the columns rules, call and verdict is run through
 PermissionPolicy, row by row, on the disk that a block of `json disk` on its page describes.
 """
 
@@ -31,7 +31,7 @@ CODE = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
 MAIN_FIELDS = {"Bash": "command", "WebFetch": "url", "Agent": "subagent_type", "NotebookEdit": "notebook_path",
                "Grep": "path"}  # fmt: skip
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-NOT_RUN_AT_MOST = 3
+RUN_BLOCKS = ("python", "python pytest", "python conftest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,10 +154,31 @@ def test_the_table_of_the_page_on_testing_holds(tmp_path: Path, monkeypatch: pyt
     assert main(found[place + 1][1].split()[1:]) == 0
 
 
-def test_few_blocks_do_not_run() -> None:
-    """Every other block of Python is run, and every output belongs to a block."""
+@pytest.mark.parametrize(("chosen", "runs"), [(False, 2), (True, 1)], ids=["every back end", "asyncio is chosen"])
+def test_the_test_file_of_the_page_on_testing_passes(chosen: bool, runs: int, tmp_path: Path) -> None:
+    """It runs as shown, on asyncio and on trio, or the one that the fixture names, and leaves the user's store be."""
+    parts = {info: text for info, text, _ in blocks(ROOT / "docs" / "testing.md")}
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    home.mkdir()
+    folder.mkdir()
+    (folder / "test_example.py").write_text(parts["python pytest"])
+    if chosen:
+        (folder / "conftest.py").write_text(parts["python conftest"])
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # so that it is the same where the package is not installed
+    plugins = ["-p", "anyio", "-p", "agent_sdk.testing.plugin", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(folder), *plugins, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"= {runs} passed in" in done.stdout
+    assert list(home.iterdir()) == []
+
+
+def test_every_block_of_python_is_run() -> None:
+    """There is no other kind of them, and every output belongs to a block."""
     infos = [info for page in PAGES for info, _, _ in blocks(page)]
-    assert sum(info.startswith("python") and info != "python" for info in infos) <= NOT_RUN_AT_MOST
+    assert {info for info in infos if info.startswith("python")} == set(RUN_BLOCKS)
+    assert (infos.count("python pytest"), infos.count("python conftest")) == (1, 1)
     assert infos.count("text output") == sum(example.output is not None for example in EXAMPLES)
 
 
