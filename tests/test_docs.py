@@ -12,16 +12,28 @@ import os
 import re
 import subprocess
 import sys
+from ast import literal_eval
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent_sdk import PermissionPolicy
+from agent_sdk import (
+    AgentOptions,
+    Allow,
+    AskUserQuestionConfig,
+    HookContext,
+    HookMatcher,
+    InMemoryStore,
+    PermissionContext,
+    PermissionPolicy,
+    query,
+)
 from agent_sdk.cli.main import main
-from agent_sdk.testing import PolicyCase, TableFiles, assert_policy
+from agent_sdk.hooks.events import HOOK_EVENTS
+from agent_sdk.testing import PolicyCase, ScriptedModel, TableFiles, assert_policy
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -114,8 +126,8 @@ class Row:
         return PermissionPolicy.load(cwd=cwd, setting_sources=(), files=TableFiles(**disk), mode=mode, **rules)
 
 
-def rows(page: Path) -> Iterator[Row]:
-    """The rows of all tables of rules on a page."""
+def tables(page: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of all tables on a page: the line, and the text under each heading."""
     columns: list[str] = []
     for number, line in enumerate(page.read_text().splitlines(), 1):
         cells = [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] if line.startswith("|") else []
@@ -123,11 +135,23 @@ def rows(page: Path) -> Iterator[Row]:
             columns = []
         elif not columns:
             columns = cells
-        elif {"rules", "call", "verdict"} <= set(columns) and not set(line) <= set("|-: "):
-            row = dict(zip(columns, cells, strict=True))
+        elif not set(line) <= set("|-: "):
+            yield number, dict(zip(columns, cells, strict=True))
+
+
+def rows(page: Path) -> Iterator[Row]:
+    """The rows of all tables of rules on a page."""
+    for number, row in tables(page):
+        if {"rules", "call", "verdict"} <= set(row):
             [(_, call)] = CODE.findall(row["call"])
             rules = tuple(text for _, text in CODE.findall(row["rules"]))
             yield Row(page=page, line=number, rules=rules, call=call, verdict=row["verdict"], mode=row.get("mode", ""))
+
+
+def column(page: str, name: str, value: str) -> dict[str, list[str]]:
+    """What a page lists: the code in column `name` of the tables with these two columns, and the codes beside it."""
+    found = [row for _, row in tables(ROOT / "docs" / page) if {name, value} <= set(row)]
+    return {row[name].strip("`"): [code for _, code in CODE.findall(row[value])] for row in found}
 
 
 ROWS = [row for page in PAGES for row in rows(page)]
@@ -143,6 +167,52 @@ def test_the_rule_reference_is_run() -> None:
     """The tables are found: a reference that nobody runs would pass every test."""
     assert sum(row.page.name == "rules.md" for row in ROWS) > 150
     assert {row.verdict for row in ROWS} == {"allow", "ask", "deny"}
+
+
+def test_the_context_of_a_callback_is_listed() -> None:
+    """The table on permissions names every field, and the method."""
+    names = {field.name for field in fields(PermissionContext) if not field.name.startswith("_")}
+    assert set(column("permissions.md", "field of the context", "holds")) == {*names, "recheck()"}
+
+
+def test_defaults_on_the_pages_are_true() -> None:
+    """Those of the options about time, and those of HookMatcher, which is listed whole."""
+    options = {name: field.default for name, field in AgentOptions.model_fields.items()}
+    listed = column("permissions.md", "option", "default")
+    assert {name: literal_eval(code) for name, [code] in listed.items()} == {name: options[name] for name in listed}
+    assert set(listed) >= {"approval_timeout", "on_timeout"}
+    matcher = {field.name: field.default for field in fields(HookMatcher) if field.init}
+    listed = column("hooks.md", "field", "default")
+    assert {name: literal_eval(code) for name, [code] in listed.items()} == matcher
+    assert AskUserQuestionConfig().timeout is None
+
+
+@pytest.mark.anyio
+async def test_the_keys_that_a_hook_is_told_are_listed(tmp_path: Path) -> None:
+    """In a run in which every event happens, each hook gets the listed keys and no others."""
+    seen: dict[str, set[str]] = {}
+
+    async def hook(input_data: dict[str, Any], tool_use_id: str | None, context: HookContext) -> None:
+        seen[input_data["hook_event_name"]] = set(input_data)
+
+    async def can_use_tool(tool_name: str, tool_input: dict[str, Any], context: PermissionContext) -> Allow:
+        return Allow()
+
+    calls = [{"type": "tool_use", "name": "Bash", "input": {"command": command}} for command in ("true", "false")]
+    hooks = {event: [HookMatcher(None, [hook])] for event in HOOK_EVENTS}
+    options = AgentOptions(
+        model=ScriptedModel([calls]),
+        can_use_tool=can_use_tool,
+        hooks=hooks,
+        cwd=tmp_path,
+        session_store=InMemoryStore(),
+    )
+    async for _ in query("Go.", options=options):
+        pass
+    listed = column("hooks.md", "at", "keys of `input_data`")
+    common = set(listed.pop("every event"))
+    assert seen == {event: {*common, *keys} for event, keys in listed.items()}
+    assert set(seen) == set(HOOK_EVENTS)
 
 
 def test_the_table_of_the_page_on_testing_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
