@@ -42,7 +42,7 @@ CELL = re.compile(r"(?<!\\)\|")
 CODE = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
 MAIN_FIELDS = {"Bash": "command", "WebFetch": "url", "Agent": "subagent_type", "NotebookEdit": "notebook_path",
                "Grep": "path"}  # fmt: skip
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#([^)]+))?\)")
 RUN_BLOCKS = ("python", "python pytest", "python conftest")
 
 
@@ -254,9 +254,12 @@ def test_every_block_of_python_is_run() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every link inside the project names something that is there."""
-    for target in LINK.findall(page.read_text()):
+    """Every link inside the project names something that is there: a file, and where it says so a heading in it."""
+    for target, heading in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", (page.parent / target).read_text(), re.MULTILINE)
+            assert heading in [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
 
 
 def test_the_readme_begins_with_two_commands_of_one_line() -> None:
