@@ -8,7 +8,16 @@ from typing import Any
 
 import anyio
 
-from agent_sdk import AgentOptions, Allow, AskUserQuestionConfig, PermissionContext, ResultMessage, UserMessage, query
+from agent_sdk import (
+    AgentOptions,
+    Allow,
+    AskUserQuestionConfig,
+    InMemoryStore,
+    PermissionContext,
+    ResultMessage,
+    UserMessage,
+    query,
+)
 from agent_sdk.testing import ScriptedModel
 
 OPTIONS = [{"label": "Tonight", "description": "less traffic"}, {"label": "Now", "description": "done sooner"}]
@@ -40,6 +49,7 @@ async def main() -> None:
     options = AgentOptions(
         model=MODEL,
         can_use_tool=decide,
+        session_store=InMemoryStore(),
         approval_timeout=0.3,  # on_timeout="defer" would park the call for somebody else
         questions=AskUserQuestionConfig(timeout=0.3, on_timeout="unanswered"),
     )

@@ -45,7 +45,10 @@ async def agent(folder: Path) -> None:
 
 
 async def owner(folder: Path) -> None:
-    """The second process: looks at what waits, changes it a little, and says yes."""
+    """The second process: looks at what waits, changes it a little, and says yes.
+
+    The store of this sample holds one session. In a store with more of them, ask for `pending(session_id)`.
+    """
     inbox = Inbox(SQLiteStore(folder / "sessions.sqlite"))
     for call in await inbox.pending():
         print("owner sees:", call.tool_name, call.tool_input["command"], "-", call.reason)

@@ -8,7 +8,17 @@ from typing import Any
 
 import anyio
 
-from agent_sdk import AgentOptions, Allow, Defer, Deny, PermissionContext, ResultMessage, UserMessage, query
+from agent_sdk import (
+    AgentOptions,
+    Allow,
+    Defer,
+    Deny,
+    InMemoryStore,
+    PermissionContext,
+    ResultMessage,
+    UserMessage,
+    query,
+)
 from agent_sdk.testing import ScriptedModel
 
 
@@ -46,7 +56,7 @@ async def decide(tool_name: str, tool_input: dict[str, Any], context: Permission
 async def main() -> None:
     """Run the script and print what came of each call."""
     with tempfile.TemporaryDirectory() as folder:
-        options = AgentOptions(model=MODEL, can_use_tool=decide, cwd=folder)
+        options = AgentOptions(model=MODEL, can_use_tool=decide, cwd=folder, session_store=InMemoryStore())
         async for message in query("Tidy up the notes.", options=options):
             match message:
                 case UserMessage(content=[result]):

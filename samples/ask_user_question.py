@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from agent_sdk import AgentOptions, Allow, Deny, PermissionContext, UserMessage, query
+from agent_sdk import AgentOptions, Allow, Deny, InMemoryStore, PermissionContext, UserMessage, query
 from agent_sdk.questions import Answer, parse_answer
 from agent_sdk.testing import ScriptedModel
 
@@ -47,7 +47,8 @@ async def decide(tool_name: str, tool_input: dict[str, Any], context: Permission
 
 async def main() -> None:
     """Run the script and print what the model and the application get."""
-    async for message in query("Build a report service.", options=AgentOptions(model=MODEL, can_use_tool=decide)):
+    options = AgentOptions(model=MODEL, can_use_tool=decide, session_store=InMemoryStore())
+    async for message in query("Build a report service.", options=options):
         match message:
             case UserMessage(content=[result], tool_use_result=value):
                 print("\nthe model reads:", result.content)

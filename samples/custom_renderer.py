@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from agent_sdk import AgentOptions, UserMessage, query, tool
+from agent_sdk import AgentOptions, InMemoryStore, UserMessage, query, tool
 from agent_sdk.render import Card, Fields, Text, register
 from agent_sdk.terminal import TerminalApprover
 from agent_sdk.testing import ScriptedModel
@@ -57,7 +57,7 @@ async def main() -> None:
         typed.write("\n".join([*TYPED, ""]))
         typed.seek(0)
         approver = TerminalApprover(input=None if sys.stdin.isatty() else typed)
-        options = AgentOptions(model=model, tools=[rent_server], can_use_tool=approver)
+        options = AgentOptions(model=model, tools=[rent_server], can_use_tool=approver, session_store=InMemoryStore())
         async for message in query("We need servers.", options=options):
             match message:
                 case UserMessage(content=[result]):

@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import anyio
 
-from agent_sdk import AgentOptions, Allow, Deny, PermissionContext, ToolContext, ToolError, UserMessage, query, tool
+from agent_sdk import (
+    AgentOptions,
+    Allow,
+    Deny,
+    InMemoryStore,
+    PermissionContext,
+    ToolContext,
+    ToolError,
+    UserMessage,
+    query,
+    tool,
+)
 from agent_sdk.testing import ScriptedModel
 
 BALANCE = {"Ada": 120, "Bob": 15}
@@ -48,18 +59,16 @@ def wants(tool_name: str, **tool_input: Any) -> list[dict[str, Any]]:
 
 MODEL = ScriptedModel(
     [
-        wants("balance", name="Eve"),
-        wants("balance", name="Ada"),
-        wants("refund", name="Ada", euros="many"),
-        wants("refund", name="Ada", euros=100),
-        wants("refund", name="Ada", euros=20),
+        *(wants("balance", name=name) for name in ("Eve", "Ada")),
+        *(wants("refund", name="Ada", euros=euros) for euros in ("many", 100, 20)),
     ]
 )
 
 
 async def main() -> None:
     """Run the script and print what the model reads."""
-    options = AgentOptions(model=MODEL, tools=[balance, refund], allow=["refund"], can_use_tool=decide)
+    tools, store = [balance, refund], InMemoryStore()
+    options = AgentOptions(model=MODEL, tools=tools, allow=["refund"], can_use_tool=decide, session_store=store)
     async for message in query("Ada wants her money back.", options=options):
         match message:
             case UserMessage(content=[result]):

@@ -8,7 +8,17 @@ from typing import Any
 
 import anyio
 
-from agent_sdk import AgentOptions, Allow, Deny, HookContext, HookMatcher, ResultMessage, UserMessage, query
+from agent_sdk import (
+    AgentOptions,
+    Allow,
+    Deny,
+    HookContext,
+    HookMatcher,
+    InMemoryStore,
+    ResultMessage,
+    UserMessage,
+    query,
+)
 from agent_sdk.testing import ScriptedModel
 
 COMMANDS = ["pip install requests", "sudo rm -rf /var/log", "echo hello", "curl https://example.com"]
@@ -42,6 +52,7 @@ async def main() -> None:
         options = AgentOptions(
             model=MODEL,
             cwd=folder,
+            session_store=InMemoryStore(),
             allow=["Bash(echo:*)"],
             hooks={
                 "PreToolUse": [HookMatcher("Bash", [dry_runs, no_sudo])],

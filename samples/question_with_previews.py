@@ -9,7 +9,7 @@ import tempfile
 
 import anyio
 
-from agent_sdk import AgentOptions, AskUserQuestionConfig, UserMessage, query
+from agent_sdk import AgentOptions, AskUserQuestionConfig, InMemoryStore, UserMessage, query
 from agent_sdk.terminal import TerminalApprover
 from agent_sdk.testing import ScriptedModel
 
@@ -49,6 +49,7 @@ async def main() -> None:
         typed.seek(0)
         options = AgentOptions(
             model=model,
+            session_store=InMemoryStore(),
             can_use_tool=TerminalApprover(input=None if sys.stdin.isatty() else typed),
             questions=AskUserQuestionConfig(kinds=("choice", "text", "number"), preview_format="markdown"),
         )

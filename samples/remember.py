@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from agent_sdk import AgentOptions, Allow, PermissionContext, PermissionPolicy, ResultMessage, query
+from agent_sdk import AgentOptions, Allow, InMemoryStore, PermissionContext, PermissionPolicy, ResultMessage, query
 from agent_sdk.testing import ScriptedModel
 
 
@@ -32,7 +32,8 @@ async def decide(tool_name: str, tool_input: dict[str, Any], context: Permission
 
 async def run(folder: str, *commands: str) -> None:
     """One session in the folder."""
-    options = AgentOptions(model=ScriptedModel(wants(*commands)), can_use_tool=decide, cwd=folder)
+    model = ScriptedModel(wants(*commands))
+    options = AgentOptions(model=model, can_use_tool=decide, cwd=folder, session_store=InMemoryStore())
     async for message in query("Go ahead.", options=options):
         if isinstance(message, ResultMessage):
             print(f"the run ended: {message.terminal_reason}")

@@ -1,7 +1,7 @@
 """The documentation is true: its examples run, print what it says, and its commands work.
 
-A block of `python` is run in an empty folder; a block of `text output` below it is what it prints. `python no-run`
-marks a block that cannot run; there are few of these. A table with the columns rules, call and verdict is run through
+A block of `python` is run in an empty folder; a block of `text output` below it is what it prints. `python pytest` is a
+test file, `python conftest` a `conftest.py` for it. A table with the columns rules, call and verdict is run through
 PermissionPolicy, row by row, on the disk that a block of `json disk` on its page describes.
 """
 
@@ -12,16 +12,28 @@ import os
 import re
 import subprocess
 import sys
+from ast import literal_eval
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent_sdk import PermissionPolicy
+from agent_sdk import (
+    AgentOptions,
+    Allow,
+    AskUserQuestionConfig,
+    HookContext,
+    HookMatcher,
+    InMemoryStore,
+    PermissionContext,
+    PermissionPolicy,
+    query,
+)
 from agent_sdk.cli.main import main
-from agent_sdk.testing import PolicyCase, TableFiles, assert_policy
+from agent_sdk.hooks.events import HOOK_EVENTS
+from agent_sdk.testing import PolicyCase, ScriptedModel, TableFiles, assert_policy
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -30,8 +42,8 @@ CELL = re.compile(r"(?<!\\)\|")
 CODE = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
 MAIN_FIELDS = {"Bash": "command", "WebFetch": "url", "Agent": "subagent_type", "NotebookEdit": "notebook_path",
                "Grep": "path"}  # fmt: skip
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-NOT_RUN_AT_MOST = 3
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#([^)]+))?\)")
+RUN_BLOCKS = ("python", "python pytest", "python conftest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +126,8 @@ class Row:
         return PermissionPolicy.load(cwd=cwd, setting_sources=(), files=TableFiles(**disk), mode=mode, **rules)
 
 
-def rows(page: Path) -> Iterator[Row]:
-    """The rows of all tables of rules on a page."""
+def tables(page: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of all tables on a page: the line, and the text under each heading."""
     columns: list[str] = []
     for number, line in enumerate(page.read_text().splitlines(), 1):
         cells = [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]] if line.startswith("|") else []
@@ -123,11 +135,23 @@ def rows(page: Path) -> Iterator[Row]:
             columns = []
         elif not columns:
             columns = cells
-        elif {"rules", "call", "verdict"} <= set(columns) and not set(line) <= set("|-: "):
-            row = dict(zip(columns, cells, strict=True))
+        elif not set(line) <= set("|-: "):
+            yield number, dict(zip(columns, cells, strict=True))
+
+
+def rows(page: Path) -> Iterator[Row]:
+    """The rows of all tables of rules on a page."""
+    for number, row in tables(page):
+        if {"rules", "call", "verdict"} <= set(row):
             [(_, call)] = CODE.findall(row["call"])
             rules = tuple(text for _, text in CODE.findall(row["rules"]))
             yield Row(page=page, line=number, rules=rules, call=call, verdict=row["verdict"], mode=row.get("mode", ""))
+
+
+def column(page: str, name: str, value: str) -> dict[str, list[str]]:
+    """What a page lists: the code in column `name` of the tables with these two columns, and the codes beside it."""
+    found = [row for _, row in tables(ROOT / "docs" / page) if {name, value} <= set(row)]
+    return {row[name].strip("`"): [code for _, code in CODE.findall(row[value])] for row in found}
 
 
 ROWS = [row for page in PAGES for row in rows(page)]
@@ -145,6 +169,52 @@ def test_the_rule_reference_is_run() -> None:
     assert {row.verdict for row in ROWS} == {"allow", "ask", "deny"}
 
 
+def test_the_context_of_a_callback_is_listed() -> None:
+    """The table on permissions names every field, and the method."""
+    names = {field.name for field in fields(PermissionContext) if not field.name.startswith("_")}
+    assert set(column("permissions.md", "field of the context", "holds")) == {*names, "recheck()"}
+
+
+def test_defaults_on_the_pages_are_true() -> None:
+    """Those of the options about time, and those of HookMatcher, which is listed whole."""
+    options = {name: field.default for name, field in AgentOptions.model_fields.items()}
+    listed = column("permissions.md", "option", "default")
+    assert {name: literal_eval(code) for name, [code] in listed.items()} == {name: options[name] for name in listed}
+    assert set(listed) >= {"approval_timeout", "on_timeout"}
+    matcher = {field.name: field.default for field in fields(HookMatcher) if field.init}
+    listed = column("hooks.md", "field", "default")
+    assert {name: literal_eval(code) for name, [code] in listed.items()} == matcher
+    assert AskUserQuestionConfig().timeout is None
+
+
+@pytest.mark.anyio
+async def test_the_keys_that_a_hook_is_told_are_listed(tmp_path: Path) -> None:
+    """In a run in which every event happens, each hook gets the listed keys and no others."""
+    seen: dict[str, set[str]] = {}
+
+    async def hook(input_data: dict[str, Any], tool_use_id: str | None, context: HookContext) -> None:
+        seen[input_data["hook_event_name"]] = set(input_data)
+
+    async def can_use_tool(tool_name: str, tool_input: dict[str, Any], context: PermissionContext) -> Allow:
+        return Allow()
+
+    calls = [{"type": "tool_use", "name": "Bash", "input": {"command": command}} for command in ("true", "false")]
+    hooks = {event: [HookMatcher(None, [hook])] for event in HOOK_EVENTS}
+    options = AgentOptions(
+        model=ScriptedModel([calls]),
+        can_use_tool=can_use_tool,
+        hooks=hooks,
+        cwd=tmp_path,
+        session_store=InMemoryStore(),
+    )
+    async for _ in query("Go.", options=options):
+        pass
+    listed = column("hooks.md", "at", "keys of `input_data`")
+    common = set(listed.pop("every event"))
+    assert seen == {event: {*common, *keys} for event, keys in listed.items()}
+    assert set(seen) == set(HOOK_EVENTS)
+
+
 def test_the_table_of_the_page_on_testing_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command that stands below it finds every call decided as expected."""
     found = blocks(ROOT / "docs" / "testing.md")
@@ -154,18 +224,42 @@ def test_the_table_of_the_page_on_testing_holds(tmp_path: Path, monkeypatch: pyt
     assert main(found[place + 1][1].split()[1:]) == 0
 
 
-def test_few_blocks_do_not_run() -> None:
-    """Every other block of Python is run, and every output belongs to a block."""
+@pytest.mark.parametrize(("chosen", "runs"), [(False, 2), (True, 1)], ids=["every back end", "asyncio is chosen"])
+def test_the_test_file_of_the_page_on_testing_passes(chosen: bool, runs: int, tmp_path: Path) -> None:
+    """It runs as shown, on asyncio and on trio, or the one that the fixture names, and leaves the user's store be."""
+    parts = {info: text for info, text, _ in blocks(ROOT / "docs" / "testing.md")}
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    home.mkdir()
+    folder.mkdir()
+    (folder / "test_example.py").write_text(parts["python pytest"])
+    if chosen:
+        (folder / "conftest.py").write_text(parts["python conftest"])
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # so that it is the same where the package is not installed
+    plugins = ["-p", "anyio", "-p", "agent_sdk.testing.plugin", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(folder), *plugins, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"= {runs} passed in" in done.stdout
+    assert list(home.iterdir()) == []
+
+
+def test_every_block_of_python_is_run() -> None:
+    """There is no other kind of them, and every output belongs to a block."""
     infos = [info for page in PAGES for info, _, _ in blocks(page)]
-    assert sum(info.startswith("python") and info != "python" for info in infos) <= NOT_RUN_AT_MOST
+    assert {info for info in infos if info.startswith("python")} == set(RUN_BLOCKS)
+    assert (infos.count("python pytest"), infos.count("python conftest")) == (1, 1)
     assert infos.count("text output") == sum(example.output is not None for example in EXAMPLES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every link inside the project names something that is there."""
-    for target in LINK.findall(page.read_text()):
+    """Every link inside the project names something that is there: a file, and where it says so a heading in it."""
+    for target, heading in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", (page.parent / target).read_text(), re.MULTILINE)
+            assert heading in [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
 
 
 def test_the_readme_begins_with_two_commands_of_one_line() -> None:

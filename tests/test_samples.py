@@ -77,6 +77,7 @@ FACTS = {
         "left: {'Ada': 100, 'Bob': 15}",
     ],
 }
+USES_THE_STORE_OF_THE_USER = {"from_claude_agent_sdk.py"}  # as such programs do
 
 
 def test_every_sample_is_known_here() -> None:
@@ -86,7 +87,7 @@ def test_every_sample_is_known_here() -> None:
 
 @pytest.mark.parametrize("name", sorted(FACTS))
 def test_a_sample_runs_and_shows_what_it_promises(name: str, tmp_path: Path) -> None:
-    """It needs no key and no home, says nothing on standard error, and prints these facts."""
+    """It needs no key and no home, says nothing on standard error, prints these facts, and leaves nothing behind."""
     home, folder = tmp_path / "home", tmp_path / "folder"
     home.mkdir()
     folder.mkdir()
@@ -98,6 +99,7 @@ def test_a_sample_runs_and_shows_what_it_promises(name: str, tmp_path: Path) -> 
     for fact in FACTS[name]:
         assert fact in done.stdout
     assert [*home.iterdir(), *folder.iterdir()] == []
+    assert (tmp_path / "state").exists() == (name in USES_THE_STORE_OF_THE_USER)
 
 
 @pytest.mark.parametrize("name", sorted(FACTS))
