@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from agent_sdk import updates
 from agent_sdk.callables import check_async_callable, name_of
 from agent_sdk.decisions import Allow, Defer, Deny, PermissionContext
 from agent_sdk.errors import OptionsError
-from agent_sdk.values import Json, JsonObject
+from agent_sdk.values import Json, JsonObject, copied_object
 
 log = logging.getLogger("agent_sdk.compat")
 
@@ -135,7 +135,12 @@ def as_can_use_tool(theirs: object) -> Callable[[str, dict[str, Any], Permission
     callback: Callable[..., Awaitable[object]] = theirs
 
     async def can_use_tool(tool_name: str, tool_input: dict[str, Any], context: PermissionContext) -> object:
-        return as_decision(await callback(tool_name, tool_input, as_context(context)))
+        before = copied_object(tool_input)
+        said = await callback(tool_name, tool_input, as_context(context))
+        match said:
+            case PermissionResultAllow(updated_input=None) if tool_input != before:
+                said = replace(said, updated_input=tool_input)  # with them a change in place goes into the call
+        return as_decision(said)
 
     can_use_tool.__qualname__ = name_of(theirs)  # traces name the application's function
     return can_use_tool

@@ -122,6 +122,7 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
             matchers,
             waiting.scene(),
             lambda call, update: fitted(waiting.tool, call, update),
+            suggestions=LazySequence(lambda: [one.to_dict() for one in _suggestions(waiting) if one.rung == 0]),
         )
         waiting.keep(heard)
         waiting.steps.extend(heard.trace)

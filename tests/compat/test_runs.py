@@ -76,6 +76,28 @@ async def test_what_a_callback_answers(answer: object, content: str | None, word
     assert is_error == (content is None)
 
 
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        (PermissionResultAllow(), "clean"),
+        (PermissionResultAllow(updated_input={"file_path": "a.txt", "content": "two"}), "two"),
+        (PermissionResultDeny(message="No."), None),
+        (Allow(), "one"),
+    ],
+    ids=["yes", "yes, changed", "no", "ours: yes"],
+)
+async def test_a_change_in_place_goes_into_the_call(said: object, content: str | None, tmp_path: Path) -> None:
+    """With their bare yes, as it does there. With ours it has no effect, and is told in the log."""
+
+    async def callback(tool_name: str, tool_input: dict[str, Any], context: ToolPermissionContext) -> Any:
+        tool_input["content"] = "clean"
+        return said
+
+    await run([[WRITE]], tmp_path, can_use_tool=callback)
+    file = tmp_path / "a.txt"
+    assert (file.read_text() if file.exists() else None) == content
+
+
 async def test_what_a_callback_knows(tmp_path: Path) -> None:
     """The context has their fields; its suggestions are the narrowest rules, which may be handed back as they are."""
     contexts: list[ToolPermissionContext] = []

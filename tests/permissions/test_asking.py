@@ -363,3 +363,29 @@ async def test_a_deferral_in_a_store_that_cannot_park_is_a_no() -> None:
     assert "cannot park" in str(results.content)
     assert isinstance(messages[-1], ResultMessage)
     assert messages[-1].terminal_reason == "completed"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("call", "options", "rules"),
+    [
+        (use("Bash", "a", command="npm test && git push"), {}, ["npm test", "git push"]),
+        (use("Bash", "a", command="ls; pwd"), {"allow": ["Bash(ls)"]}, ["pwd"]),
+        (use("Bash", "a", command="ls"), {"ask": ["Bash"]}, []),
+    ],
+    ids=["each part", "what is left", "an ask rule"],
+)
+async def test_permission_request_hooks_are_told_the_narrowest_rules(
+    call: dict[str, Any], options: dict[str, Any], rules: list[str]
+) -> None:
+    """In the wire form; none where a rule would not help."""
+    told: list[Any] = []
+
+    async def hook(given: dict[str, Any], *_: Any) -> Deny:
+        told.append(given["permission_suggestions"])
+        return Deny()
+
+    hooks = {"PermissionRequest": [HookMatcher(hooks=[hook])]}
+    await hold([[call]], tools=["Bash"], hooks=hooks, **options)
+    [suggestions] = told
+    assert [rule["ruleContent"] for update in suggestions for rule in update["rules"]] == rules
