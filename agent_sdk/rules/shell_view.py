@@ -21,6 +21,7 @@ from agent_sdk.values import lazy
 
 WRITES = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
 READS = frozenset(["<", "<>"])
+_FILES = WRITES | READS
 NULL = "/dev/null"
 _NULL_WORD = plain_word(NULL)
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
@@ -30,7 +31,7 @@ _MAX_FOLDERS = 16
 _ALL_OF = frozenset(["/*", "/", "/.", "/.*", "/**", "/*/", "/{*,.*}", "/{.*,*}"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
 class Where:
     """Where a command runs: every directory that it may be, and whether a `cd` to elsewhere stands before it.
 
@@ -70,17 +71,13 @@ class CommandFacts:
     def redirects(self) -> tuple[Redirect, ...]:
         """All redirections that may touch a file."""
         commands = (*self.reading.script.commands, *self.reading.loose.commands)
-        return tuple(
-            redirect
-            for command in commands
-            for redirect in command.redirects
-            if redirect.op in WRITES | READS and not duplicates(redirect) and redirect.target != _NULL_WORD
-        )
+        redirects = [redirect for command in commands for redirect in command.redirects]
+        return tuple([redirect for redirect in redirects if _touches(redirect)]) if redirects else ()
 
     @lazy
     def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
         """The files that known programs touch, in every reading."""
-        return tuple((argv, use) for argv in self.denials.argvs for use in file_uses(argv.words))
+        return tuple([(argv, use) for argv in self.denials.argvs for use in file_uses(argv.words)])
 
     @lazy
     def odd(self) -> str | None:
@@ -318,6 +315,11 @@ def is_network(text: str) -> bool:
 def duplicates(redirect: Redirect) -> bool:
     """True when a redirection copies or closes a descriptor and touches no file."""
     return redirect.op in (">&", "<&") and (redirect.target.text == "-" or redirect.target.text.isdigit())
+
+
+def _touches(redirect: Redirect) -> bool:
+    """True for a redirection that may touch a file."""
+    return redirect.op in _FILES and not duplicates(redirect) and redirect.target != _NULL_WORD
 
 
 def moved_by(command: SimpleCommand) -> tuple[Word, ...] | None:
