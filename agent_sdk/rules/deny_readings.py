@@ -5,7 +5,7 @@ Behind wrappers, inside the texts of shells, with and without expansions: one re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_sdk.rules.argv import Argv, argv_of
@@ -91,7 +91,7 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
     collector.finish()
     return DenyReadings(
         tuple(collector.argvs.values()),
-        tuple(dict.fromkeys(collector.lines())),
+        tuple(dict.fromkeys(collector.lines)),
         collector.unseen,
         collector.nameless,
         tuple(collector.moves),
@@ -135,12 +135,19 @@ class _Collector:
         self._drain()
         if self._late:
             self._expand_quoted()
+        lost = not self._written.isdisjoint(self._started)
+        if self._guesses:
+            lost = self._read_guesses() or lost
+        self.unseen = self.unseen or lost
+
+    def _read_guesses(self) -> bool:
+        """Reads the guesses. True when there are too many."""
+        kept = self.unseen, self.nameless
         guesses = list(dict.fromkeys(self._guesses))
-        lost = len(guesses) > _MAX_TEXTS or not self._written.isdisjoint(self._started)
-        kept = self.unseen or lost, self.nameless
         self._texts = guesses[:_MAX_TEXTS]
         self._drain()
         self.unseen, self.nameless = kept
+        return len(guesses) > _MAX_TEXTS
 
     def _expand_quoted(self) -> None:
         commands = (command for script in self._scripts for command in script.commands)
@@ -165,11 +172,10 @@ class _Collector:
             self.script(inner.loose, trusted=False)
         self.unseen = True
 
-    def lines(self) -> Iterator[str]:
+    @property
+    def lines(self) -> list[str]:
         """What patterns are held against."""
-        for words in self.argvs:
-            yield from program_call(words).lines
-        yield from self._marked
+        return [line for words in self.argvs for line in program_call(words).lines] + self._marked
 
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""

@@ -48,17 +48,14 @@ class ProgramCall:
 @lru_cache(maxsize=1024)
 def program_call(words: tuple[str, ...]) -> ProgramCall:
     """What the words say, the name of the program first. There must be one."""
-    return ProgramCall(tuple(_lines(words)), _is_ordinary(words))
-
-
-def _lines(words: tuple[str, ...]) -> Iterator[str]:
     name, rest = words[0], words[1:]
     base = fold_name(name.rstrip("/").rpartition("/")[2])
-    yield SEPARATOR.join((base, *rest))
+    lines = [SEPARATOR.join((base, *rest))]
     if "/" in name:
-        yield SEPARATOR.join((fold_name(name), *rest))
+        lines.append(SEPARATOR.join((fold_name(name), *rest)))
     if base == "git" and len(rest) > 1 and rest[0].startswith("-"):
-        yield SEPARATOR.join((base, *words[git_subcommand(words) :]))
+        lines.append(SEPARATOR.join((base, *words[git_subcommand(words) :])))
+    return ProgramCall(tuple(lines), _is_ordinary(words))
 
 
 def _is_ordinary(words: tuple[str, ...]) -> bool:

@@ -52,27 +52,22 @@ class Glob:
 
 
 class CommandFacts:
-    """What is known of a command line wherever it runs. Worked out once for each text."""
+    """What is known of a command line wherever it runs. Worked out once for each text.
+
+    `reading` is both readings of it, `redirects` are all redirections that may touch a file.
+    """
 
     def __init__(self, command: str) -> None:
-        self.command = command
-
-    @lazy
-    def reading(self) -> ShellReading:
-        """Both readings of the command."""
-        return read_command(self.command)
+        self.reading = read_command(command)
+        commands = (*self.reading.script.commands, *self.reading.loose.commands)
+        self.redirects = tuple(
+            [redirect for command in commands for redirect in command.redirects if _touches(redirect)]
+        )
 
     @lazy
     def denials(self) -> DenyReadings:
         """What deny and ask rules are held against."""
         return deny_readings(self.reading)
-
-    @lazy
-    def redirects(self) -> tuple[Redirect, ...]:
-        """All redirections that may touch a file."""
-        commands = (*self.reading.script.commands, *self.reading.loose.commands)
-        redirects = [redirect for command in commands for redirect in command.redirects]
-        return tuple([redirect for redirect in redirects if _touches(redirect)]) if redirects else ()
 
     @lazy
     def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
@@ -85,8 +80,9 @@ class CommandFacts:
         problem = self.reading.not_understood
         if problem is not None:
             return f"the command is not understood: {problem}"
-        if any(redirect.op in WRITES and not redirect.target.static for redirect in self.redirects):
-            return "the target of a redirection is only known at run time"
+        for redirect in self.redirects:
+            if redirect.op in WRITES and not redirect.target.static:
+                return "the target of a redirection is only known at run time"
         return None
 
     @lazy
@@ -154,7 +150,7 @@ class ShellView:
     def where(self, index: int) -> Where:
         """Where the command at `index` of a plain script runs."""
         places = self._places
-        if not self.facts.moves:
+        if index == 0 or not self.facts.moves:
             return places[0]
         while len(places) <= index:
             move = moved_by(self.reading.script.commands[len(places) - 1])
@@ -182,7 +178,7 @@ class ShellView:
         """A path in every directory that it may be taken from."""
         if text.startswith(("/", "~")):
             folders = folders[:1]
-        return tuple(self._spell(text, folder) for folder in folders)
+        return tuple([self._spell(text, folder) for folder in folders])
 
     def _spell(self, text: str, folder: str) -> Spelled:
         known = self._spelled.get((text, folder))
