@@ -151,8 +151,10 @@ class Book:
         return names
 
     def _any_path(self, reading: Reading) -> Found | None:
-        own = self._own_paths.get(reading.tool, ())
-        writing, looking = self._writing + own, self._reading + own
+        writing, looking = self._writing, self._reading
+        if self._own_paths:
+            own = self._own_paths.get(reading.tool, ())
+            writing, looking = writing + own, looking + own
         return (_any(writing, reading.writes, reading.ground) if writing else None) or (
             _any(looking, reading.reads, reading.ground) if looking else None
         )

@@ -205,10 +205,13 @@ class Glance:
 
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
-        straight = self._straight
+        straight, links = self._straight, self._links
+        if path in straight:
+            return ()
+        folder, _, last = path.rpartition("/")
+        here, names = (folder, [last]) if folder in straight else ("", path.split("/"))
         look, is_link = os.lstat, stat.S_ISLNK
-        here = ""
-        for name in path.split("/"):
+        for name in names:
             if name == "" or name == ".":
                 continue
             if name == "..":
@@ -216,7 +219,7 @@ class Glance:
             here = f"{here}/{name}"
             if here in straight:
                 continue
-            if here in self._links:
+            if here in links:
                 return follow(path, self._link)
             try:
                 if is_link(look(here).st_mode):

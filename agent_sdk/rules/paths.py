@@ -216,15 +216,14 @@ class PathRules:
         if not self._patterns:
             return None
         readings = path.readings
-        near = self._near(path.low)
-        found = [number for number in near if self._holds(number, readings, ground)] if near else []
+        found = [number for number in self._near(path.low) if self._holds(number, readings, ground)]
         for target, numbers in self._targets(ground) if self._leads else ():
             found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
         return self._patterns[min(found)].rule if found else None
 
     def all_readings(self, path: Spelled, ground: Ground) -> Rule | None:
         """The first rule that covers every reading of `path`; none covers a path that has no reading."""
-        if not path.readings:
+        if not (self._patterns and path.readings):
             return None
         for number in sorted(self._near(path.low[:1])):
             pattern = self._patterns[number]
