@@ -86,10 +86,12 @@ class BashRules:
         """The rule that covers any reading of the command: for deny and ask."""
         if not self._count:
             return None
-        for line in view.denials.lines:
-            for pattern, rule in self._near(line):
-                if pattern.covers(line, across=True):
-                    return rule
+        denials = view.denials
+        if self._always or not self._names.isdisjoint(denials.names):
+            for line in denials.lines:
+                for pattern, rule in self._near(line):
+                    if pattern.covers(line, across=True):
+                        return rule
         if self._raw:
             line = raw_line(view.command)
             return next((rule for pattern, rule in self._raw if pattern.covers(line, across=True)), None)

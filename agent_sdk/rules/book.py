@@ -190,7 +190,7 @@ class Book:
         rules = self._commands.covering(shell, self._places)
         if not rules:
             return None
-        return Found(rules[0], rules, f"{' and '.join(rule.text for rule in rules)} cover all parts of the command")
+        return Found(rules[0], rules, f"{' and '.join([rule.text for rule in rules])} cover all parts of the command")
 
     def _any_agent_or_url(self, reading: Reading) -> Found | None:
         if reading.tool not in _SPECIAL:

@@ -70,13 +70,14 @@ _ENV_BLANK = "\\_"
 class DenyReadings:
     """All readings of a command line.
 
-    `argvs` are words of programs that it may run; `lines` is what patterns are held against. `unseen` is true when a
-    shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a program is only known at run
-    time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands in the text.
+    `argvs` are words of programs that it may run; `lines` is what patterns are held against, `names` are their first
+    words. `unseen` is true when a shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a
+    program is only known at run time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands in the text.
     """
 
     argvs: tuple[Argv, ...]
     lines: tuple[str, ...]
+    names: frozenset[str]
     unseen: bool
     nameless: bool
     moves: tuple[Argv, ...] = ()
@@ -89,9 +90,11 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
     collector.script(reading.script, trusted=reading.not_understood is None)
     collector.script(reading.loose, trusted=False)
     collector.finish()
+    lines = tuple(dict.fromkeys(collector.lines))
     return DenyReadings(
         tuple(collector.argvs.values()),
-        tuple(dict.fromkeys(collector.lines)),
+        lines,
+        frozenset([line.partition(SEPARATOR)[0] for line in lines]),
         collector.unseen,
         collector.nameless,
         tuple(collector.moves),
@@ -186,10 +189,12 @@ class _Collector:
             if not command.words or command.kind == "define":
                 continue
             argv = argv_of(command)
-            if argv.words and _known_name(argv.origins[0]) and program_call(argv.words).ordinary:
+            known = command.static or all(map(_known_name, (command.words[0], *argv.origins[:1])))
+            if known and argv.words and program_call(argv.words).ordinary:
                 self._moved(argv)
                 self.argvs.setdefault(argv.words, argv)
-            elif argv.words:
+                continue
+            if argv.words:
                 self._follow(argv, Fed(script, index, trusted=trusted), 0)
             if trusted and not _known_name(command.words[0]):
                 self.nameless = True
@@ -209,7 +214,7 @@ class _Collector:
             elif redirect.op in _OUTPUT:
                 self._written.add(redirect.target.text.rpartition("/")[2])
         words = command.words
-        if words and command.kind != "define" and any(word.marks for word in words):
+        if not command.static and command.kind != "define" and any(word.marks for word in words):
             folded = fold_name(words[0].text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(words[1:]))))
 

@@ -23,6 +23,7 @@ WORDS = [
     *("sh", "BASH.exe", "/bin/sh/", "-xsh", "--exec=sh", "fd", "xargs", "sudo", "env", "find", "-exec", "at", "cat"),
     *("echo", "eval", "source", ".", "/dev/stdin", "ld-x", "busybox", "timeout", "-c", "trap", "watch", "parallel"),
     *("tar", "--to-command=sh", "rsync", "-e", "npm2", "crontab2", "tee", "pytest", "-p", "$x", '"$y z"', "{sh,x}"),
+    *('"a $x"', '"${x}.y"', '"$x$y"', '" $x"', '"$PS1"', '"a $_ b "'),
     *("in", "do", "time", "if", "test", "let", "export", "cd", "sub", "2>&1", ">/dev/null", "2>/dev/null", ">&2", ">x"),
 ]
 JOINTS = [" && ", " || ", " | ", "; ", " ; ", ";", " & ", "|", "\n"]
@@ -78,6 +79,7 @@ def test_each_quoted_character_is_read_as_by_grammar_and_lexer() -> None:
         "pytest tests/test_x.py -q",
         "cd sub && npm test -- --grep name 2>&1 | tail -5",
         "git commit -m 'a $b `c`' && git push",
+        'npm test -- --grep "name of $USER, ${x}" && ls "$HOME/a b"',
         'make CC=gcc -j4 "a b" || echo no; ls >/dev/null 2>&1',
     ],
 )
@@ -108,7 +110,12 @@ def test_common_lines_are_flat(line: str) -> None:
         pytest.param("ls &", id="background"),
         pytest.param("ls 2>&1 x", id="word behind a redirection"),
         pytest.param("ls 'a'b", id="glued quotes"),
-        pytest.param('ls "$x"', id="expansion"),
+        pytest.param("ls $x", id="bare variable"),
+        pytest.param('ls "$1"', id="numbered parameter"),
+        pytest.param('ls "${x:-y}"', id="expansion with an operator"),
+        pytest.param('ls "$(x)"', id="substitution"),
+        pytest.param('ls "a$"', id="lone dollar"),
+        pytest.param('ls "a $x $y"', id="nothing but a blank before a variable"),
         pytest.param('ls "a\\b"', id="backslash in double quotes"),
         pytest.param("ls *", id="glob"),
         pytest.param("ls ~", id="tilde"),
