@@ -66,9 +66,11 @@ class BashRules:
                 self._raw.append((pattern, rule))
             key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
             self._by_words.setdefault(key, []).append((pattern, rule))
-        self._longest = max(map(len, self._by_words), default=0)
-        self._names = frozenset(key[0] for key in self._by_words if key)
         self._always: Sequence[tuple[BashPattern, Rule]] = self._by_words.get((), ())
+        self._sizes: dict[str, list[int]] = {}
+        for key in sorted(self._by_words, key=len, reverse=True):
+            if key and len(key) not in self._sizes.setdefault(key[0], []):
+                self._sizes[key[0]].append(len(key))
         self._kept: dict[tuple[str, ...], tuple[_Offer, ...]] = {}
 
     def __bool__(self) -> bool:
@@ -76,18 +78,19 @@ class BashRules:
 
     def _near(self, line: str) -> Sequence[tuple[BashPattern, Rule]]:
         """The patterns whose spelled words the line begins with, the most exact ones first."""
-        if line.partition(SEPARATOR)[0] not in self._names:
+        sizes = self._sizes.get(line.partition(SEPARATOR)[0])
+        if sizes is None:
             return self._always
-        words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
-        sizes = range(len(words), -1, -1)
-        return [pattern for size in sizes for pattern in self._by_words.get(words[:size], ())]
+        words = tuple(line.split(SEPARATOR, sizes[0]))
+        fitting = [self._by_words.get(words[:size], ()) for size in sizes if size <= len(words)]
+        return [pattern for patterns in (*fitting, self._always) for pattern in patterns]
 
     def any_reading(self, view: ShellView) -> Rule | None:
         """The rule that covers any reading of the command: for deny and ask."""
         if not self._count:
             return None
         denials = view.denials
-        if self._always or not self._names.isdisjoint(denials.names):
+        if self._always or not denials.names.isdisjoint(self._sizes):
             for line in denials.lines:
                 for pattern, rule in self._near(line):
                     if pattern.covers(line, across=True):

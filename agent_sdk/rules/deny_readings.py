@@ -72,7 +72,8 @@ class DenyReadings:
 
     `argvs` are words of programs that it may run; `lines` is what patterns are held against, `names` are their first
     words. `unseen` is true when a shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a
-    program is only known at run time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands in the text.
+    program is only known at run time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands
+    in the text.
     """
 
     argvs: tuple[Argv, ...]

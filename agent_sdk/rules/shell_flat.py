@@ -46,7 +46,7 @@ _COMMAND = rf"[A-Za-z_./][A-Za-z0-9_./+-]*+(?: (?:{_PLAIN}|{_QUOTED})(?=[ ;]|\Z)
 _LINE = re.compile(rf"{_COMMAND}(?:(?:;| ;| &&| \|\|| \|) {_COMMAND})*+")
 _COMMANDS = re.compile(rf"({_COMMAND})((?:;| ;| &&| \|\|| \|) |)")
 _VARIABLES = re.compile(_VARIABLE)
-_WORDS = re.compile(rf"({_REDIRECT})|({_PLAIN})|({_QUOTED})")
+_WORDS = re.compile(f"{_REDIRECT}|{_PLAIN}|{_QUOTED}")
 _SPECIAL = RESERVED | {"declare", "typeset", "export", "readonly", "local", "unset", "unsetenv", "=="}
 """Words that bash or the grammar reads in a way of their own: `==` is an operator to the grammar everywhere."""
 _FILTERS = frozenset(
@@ -77,15 +77,16 @@ def flat_script(text: str) -> Script | None:
 @lru_cache(maxsize=512)
 def _command(text: str) -> SimpleCommand | None:
     """One command of a flat line; None when a word in it has a meaning of its own."""
+    sources = _WORDS.findall(text)
+    if not _SPECIAL.isdisjoint(sources):
+        return None
     words: list[Word] = []
     redirects: list[Redirect] = []
-    for redirect, plain, quoted in _WORDS.findall(text):
-        if plain in _SPECIAL:
-            return None
-        if redirect:
-            redirects.append(_REDIRECTS[redirect])
+    for source in sources:
+        if source in _REDIRECTS:
+            redirects.append(_REDIRECTS[source])
         else:
-            words.append(plain_word(plain) if plain else _quoted(quoted))
+            words.append(_quoted(source) if source[0] in "'\"" else plain_word(source))
     return SimpleCommand(tuple(words), (), tuple(redirects))
 
 
