@@ -217,8 +217,9 @@ class PathRules:
             return None
         readings = path.readings
         found = [number for number in self._near(path.low) if self._holds(number, readings, ground)]
-        for target, numbers in self._targets(ground) if self._leads else ():
-            found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
+        if self._leads:
+            for target, numbers in self._follow(ground) if self._fresh else self._targets(ground):
+                found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
         return self._patterns[min(found)].rule if found else None
 
     def all_readings(self, path: Spelled, ground: Ground) -> Rule | None:
@@ -258,14 +259,13 @@ class PathRules:
         return any(_covers_widely(pattern, pattern.below_lead, reading, target, ground) for reading in readings)
 
     def _targets(self, ground: Ground) -> Sequence[tuple[Parts, list[int]]]:
-        """Where the leading names of rules lead through links, and which rules."""
-        if self._fresh:
-            return self._follow(ground)
+        """What `_follow` found once for this place."""
         if self._followed is None or not self._followed[0].same_place(ground):
             self._followed = (ground, self._follow(ground))
         return self._followed[1]
 
     def _follow(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
+        """Where the leading names of rules lead through links, and which rules."""
         return [
             (target, numbers)
             for anchoring in self._leads
