@@ -36,7 +36,7 @@ from agent_sdk.rules.program_calls import (
 )
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_nodes import Redirect, Script, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
     SHELL_LONG_VALUES,
@@ -185,7 +185,7 @@ class _Collector:
         """All commands of one reading, and what is piped into the shells among them."""
         self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
-            if command.assigns or command.redirects or not command.static:
+            if command.assigns or not command.static or not all(map(_copies, command.redirects)):
                 self._around(command)
             if not command.words or command.kind == "define":
                 continue
@@ -453,6 +453,11 @@ class _Collector:
         for word in argv.words[1:]:
             if "$(" in word or "`" in word:
                 self._text(f'"{word}"', hidden=False)
+
+
+def _copies(redirect: Redirect) -> bool:
+    """True for a redirection that copies a descriptor and says nothing else: `2>&1`."""
+    return redirect.op == ">&" and redirect.target.static and redirect.target.text.isalnum()
 
 
 def _known_name(word: Word) -> bool:

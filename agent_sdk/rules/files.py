@@ -16,6 +16,7 @@ from typing import Literal, Protocol, TypeAlias
 Kind: TypeAlias = Literal["file", "dir"]
 
 MAX_HOPS = 40
+_NO_NAMES = frozenset(["", ".", ".."])
 
 
 class FileView(Protocol):
@@ -208,21 +209,21 @@ class Glance:
         straight, links = self._straight, self._links
         if path in straight:
             return ()
-        folder, _, last = path.rpartition("/")
-        here, names = (folder, [last]) if folder in straight else ("", path.split("/"))
+        names = path.split("/")[1:]
+        if path[:1] != "/" or not _NO_NAMES.isdisjoint(names):
+            return follow(path, self._link)
+        here = path.rpartition("/")[0]
+        if here in straight:  # then all folders above it are
+            del names[:-1]
+        else:
+            here = ""
         look, is_link = os.lstat, stat.S_ISLNK
         for name in names:
-            if name == "" or name == ".":
-                continue
-            if name == "..":
-                return follow(path, self._link)
             here = f"{here}/{name}"
             if here in straight:
                 continue
-            if here in links:
-                return follow(path, self._link)
             try:
-                if is_link(look(here).st_mode):
+                if here in links or is_link(look(here).st_mode):
                     return follow(path, self._link)
             except (OSError, ValueError):
                 pass  # as in `_link_on_disk`: what may not be looked at counts as no link

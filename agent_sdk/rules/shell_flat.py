@@ -80,18 +80,17 @@ def _command(text: str) -> SimpleCommand | None:
     sources = _WORDS.findall(text)
     if not _SPECIAL.isdisjoint(sources):
         return None
-    words: list[Word] = []
     redirects: list[Redirect] = []
-    for source in sources:
-        if source in _REDIRECTS:
-            redirects.append(_REDIRECTS[source])
-        else:
-            words.append(_quoted(source) if source[0] in "'\"" else plain_word(source))
-    return SimpleCommand(tuple(words), (), tuple(redirects))
+    while sources[-1] in _REDIRECTS:
+        redirects.insert(0, _REDIRECTS[sources.pop()])
+    word = _word if "'" in text or '"' in text else plain_word
+    return SimpleCommand(tuple(map(word, sources)), (), tuple(redirects))
 
 
-def _quoted(source: str) -> Word:
-    """A word that is all in quotes."""
+def _word(source: str) -> Word:
+    """A word that may be all in quotes."""
+    if source[0] not in "'\"":
+        return plain_word(source)
     text = source[1:-1]
     if source[0] == "'" or "$" not in text:
         return Word(text, quoted=True)

@@ -207,6 +207,8 @@ class ShellView:
             text = path_text(redirect.target, 0) if redirect.op in operators else None
             if text is not None:
                 texts.append(text)
+        if not texts:
+            return ()
         return tuple([path for text in dict.fromkeys(texts) for path in self.spelled(text, self.folders)])
 
     def _texts(self, argv: Argv, use: FileUse) -> list[str]:
