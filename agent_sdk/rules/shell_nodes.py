@@ -33,7 +33,7 @@ class Mark:
     quoted: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Word:
     """One word. `text` is what the program would get: quotes and escapes are gone, active expansions stand as written.
 
@@ -76,7 +76,7 @@ class Redirect:
     literal: bool = False
 
 
-@dataclass  # no slots: what is worked out of it is kept with it
+@dataclass(unsafe_hash=True)  # no slots: what is worked out of it is kept with it
 class SimpleCommand:
     """One program call: its words, the assignments before it, its redirections.
 
