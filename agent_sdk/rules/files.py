@@ -16,7 +16,6 @@ from typing import Literal, Protocol, TypeAlias
 Kind: TypeAlias = Literal["file", "dir"]
 
 MAX_HOPS = 40
-_NO_NAMES = frozenset(["", ".", ".."])
 
 
 class FileView(Protocol):
@@ -206,24 +205,23 @@ class Glance:
 
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
-        straight, links = self._straight, self._links
+        straight = self._straight
         if path in straight:
-            return ()
-        names = path.split("/")[1:]
-        if path[:1] != "/" or not _NO_NAMES.isdisjoint(names):
-            return follow(path, self._link)
-        here = path.rpartition("/")[0]
-        if here in straight:  # then all folders above it are
-            del names[:-1]
-        else:
-            here = ""
+            return ()  # and so are all folders above it
         look, is_link = os.lstat, stat.S_ISLNK
-        for name in names:
+        here = ""
+        for name in path.split("/"):
+            if name == "" or name == ".":
+                continue
+            if name == "..":
+                return follow(path, self._link)
             here = f"{here}/{name}"
             if here in straight:
                 continue
+            if here in self._links:
+                return follow(path, self._link)
             try:
-                if here in links or is_link(look(here).st_mode):
+                if is_link(look(here).st_mode):
                     return follow(path, self._link)
             except (OSError, ValueError):
                 pass  # as in `_link_on_disk`: what may not be looked at counts as no link

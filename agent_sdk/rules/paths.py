@@ -109,8 +109,9 @@ def compile_pattern(rule: Rule) -> PathPattern:
     floating = loose and _any_depth(names, wide, folder)
     if floating:
         segments.insert(0, DEEP)
-    if not wide and (folder or (segments and segments[-1] is DEEP)):
-        segments += [DEEP, ANY_NAME]
+    deep = bool(segments) and segments[-1] is DEEP
+    if not wide and (folder or deep):
+        segments += [ANY_NAME] if deep else [DEEP, ANY_NAME]
     if wide and not folder:
         segments.append(DEEP)
     return PathPattern(
