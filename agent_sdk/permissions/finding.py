@@ -32,30 +32,34 @@ class Finding:
 
 
 Ruling: TypeAlias = tuple[Finding, Trace]
-Question: TypeAlias = tuple[str, ToolFacts, Named]
+Question: TypeAlias = tuple[str, Named]
+"""The tool, and what the rules look at in its input."""
 
 
 class Precedents:
     """Rulings under one snapshot, each with everything that was seen of the disk for it.
 
-    A ruling follows from the question (tool, its facts, what rules look at in the input), from the snapshot and from
-    what the disk said, and from nothing else. So it holds again when the disk, looked at anew, says the same of every
+    A ruling follows from the question, from the facts of the tool, from the snapshot and from what the disk said, and
+    from nothing else. So it holds again when the disk, looked at anew, says the same of every
     name: nothing that was seen is taken for granted, only the thinking is saved. (What links in very many rules lead to
     is followed once and kept by the rules, with precedents and without.)
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Question, tuple[Ruling, Sight]] = {}
+        self._kept: dict[Question, tuple[ToolFacts, Ruling, Sight]] = {}
 
-    def find(self, question: Question) -> tuple[Ruling, Sight] | None:
+    def find(self, question: Question, facts: ToolFacts) -> tuple[Ruling, Sight] | None:
         """The ruling on the same question and what was seen for it, if the disk still says what it said then."""
         kept = self._kept.get(question)
-        return kept if kept is not None and kept[1].still_so() else None
+        if kept is None:
+            return None
+        then, ruling, sight = kept
+        return (ruling, sight) if (then is facts or then == facts) and sight.still_so() else None
 
-    def keep(self, question: Question, ruling: Ruling, sight: Sight) -> None:
+    def keep(self, question: Question, facts: ToolFacts, ruling: Ruling, sight: Sight) -> None:
         """Remember a ruling. Bounded: what is kept is dropped when it has become too much."""
         if len(sight) > _MAX_SEEN or sight.letters > _MAX_LETTERS:
             return
         if len(self._kept) >= _MAX_KEPT:
             self._kept.clear()
-        self._kept[question] = (ruling, sight)
+        self._kept[question] = (facts, ruling, sight)

@@ -55,7 +55,7 @@ class Case:
         if self.heard is not None or self.original is not call.effective or call.cwd != self.snapshot.place.cwd:
             return None
         named = self.snapshot.rules.named(call.tool, call.effective, self.facts)
-        return None if named is None else (call.tool, self.facts, named)
+        return None if named is None else (call.tool, named)
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
@@ -184,12 +184,12 @@ def judge(case: Case) -> Verdict:
 def find(case: Case) -> tuple[Ruling, Sight | None]:
     """What `judge` finds, and what it saw for that of the real disk; `None` for any other disk."""
     question, precedents = case.question, case.snapshot.precedents
-    kept = None if question is None else precedents.find(question)
+    kept = None if question is None else precedents.find(question, case.facts)
     if kept is None:
         ruling = _ruling(case)
         sight = case.reading.sight
         if question is not None and sight is not None:
-            precedents.keep(question, ruling, sight)
+            precedents.keep(question, case.facts, ruling, sight)
     else:
         ruling, sight = kept
     return ruling, sight

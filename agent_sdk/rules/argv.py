@@ -11,7 +11,7 @@ from agent_sdk.rules.shell_text import expand_braces
 _IFS = frozenset(["$IFS", "${IFS}"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
 class Argv:
     """Words as a program would get them, and the words of the command line that they came from.
 

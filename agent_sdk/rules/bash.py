@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, allow_line, compile_bash, marked
 from agent_sdk.rules.deny_readings import raw_line
@@ -13,7 +14,7 @@ from agent_sdk.rules.file_operands import FILES
 from agent_sdk.rules.free_words import expands_subscript, free_words
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.shell_nodes import Redirect, SimpleCommand, Word
-from agent_sdk.rules.shell_places import Places
+from agent_sdk.rules.shell_places import Operand, Places, wildcard_operands
 from agent_sdk.rules.shell_view import NULL, READS, WRITES, ShellView, duplicates
 from agent_sdk.rules.work_tree import same_work_tree
 from agent_sdk.rules.wrappers import WRAPPERS, unwrap
@@ -21,6 +22,7 @@ from agent_sdk.rules.wrappers import WRAPPERS, unwrap
 SAFE_VARIABLES = frozenset(["NODE_ENV", "LANG", "LC_ALL", "TZ", "NO_COLOR", "FORCE_COLOR", "CI"])
 _MAX_WRAPPERS = 8
 _LONGEST_KEY = 4
+_MAX_KEPT = 512
 
 
 @dataclass(slots=True)  # not frozen, though never changed: it is made for every command of every judgement
@@ -30,6 +32,21 @@ class _Candidate:
     command: SimpleCommand
     line: str
     behind_xargs: bool = False
+
+
+_Stays: TypeAlias = Literal["anywhere", "here", "work tree"]
+
+
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
+class _Offer:
+    """A rule that covers a command by its text, and what must be true of the place as well.
+
+    `stays` is where it must run: `here` is the folder of the rule, `work tree` the one that the line began in.
+    """
+
+    rule: Rule
+    stays: _Stays
+    operands: tuple[Operand, ...]
 
 
 class BashRules:
@@ -49,29 +66,35 @@ class BashRules:
                 self._raw.append((pattern, rule))
             key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
             self._by_words.setdefault(key, []).append((pattern, rule))
-        self._longest = max(map(len, self._by_words), default=0)
-        self._names = frozenset(key[0] for key in self._by_words if key)
         self._always: Sequence[tuple[BashPattern, Rule]] = self._by_words.get((), ())
+        self._sizes: dict[str, list[int]] = {}
+        for key in sorted(self._by_words, key=len, reverse=True):
+            if key and len(key) not in self._sizes.setdefault(key[0], []):
+                self._sizes[key[0]].append(len(key))
+        self._kept: dict[tuple[str, ...], tuple[_Offer, ...]] = {}
 
     def __bool__(self) -> bool:
         return self._count > 0
 
     def _near(self, line: str) -> Sequence[tuple[BashPattern, Rule]]:
         """The patterns whose spelled words the line begins with, the most exact ones first."""
-        if line.partition(SEPARATOR)[0] not in self._names:
+        sizes = self._sizes.get(line.partition(SEPARATOR)[0])
+        if sizes is None:
             return self._always
-        words = tuple(line.split(SEPARATOR, self._longest)[: self._longest])
-        sizes = range(len(words), -1, -1)
-        return [pattern for size in sizes for pattern in self._by_words.get(words[:size], ())]
+        words = tuple(line.split(SEPARATOR, sizes[0]))
+        fitting = [self._by_words.get(words[:size], ()) for size in sizes if size <= len(words)]
+        return [pattern for patterns in (*fitting, self._always) for pattern in patterns]
 
     def any_reading(self, view: ShellView) -> Rule | None:
         """The rule that covers any reading of the command: for deny and ask."""
         if not self._count:
             return None
-        for line in view.denials.lines:
-            for pattern, rule in self._near(line):
-                if pattern.covers(line, across=True):
-                    return rule
+        denials = view.denials
+        if self._always or not denials.names.isdisjoint(self._sizes):
+            for line in denials.lines:
+                for pattern, rule in self._near(line):
+                    if pattern.covers(line, across=True):
+                        return rule
         if self._raw:
             line = raw_line(view.command)
             return next((rule for pattern, rule in self._raw if pattern.covers(line, across=True)), None)
@@ -100,17 +123,43 @@ class BashRules:
         return tuple({id(rule): rule for rule in used}.values()) or None
 
     def _covered(self, view: ShellView, index: int, command: SimpleCommand, paths: Places) -> Rule | None:
+        for offer in self._offers(command):
+            if offer.stays == "anywhere" or _stays(offer, view, index):
+                for operand in offer.operands:
+                    if not paths.holds(operand, view, view.where(index)):
+                        break
+                else:
+                    return offer.rule
+        return None
+
+    def _offers(self, command: SimpleCommand) -> Iterable[_Offer]:
+        """The rules that cover the text of a command, in the order in which they are to be held against the place.
+
+        Kept for words that are certain: of them nothing but their texts counts here.
+        """
+        if command.assigns or not command.static:
+            return self._made_offers(command)
+        offers = self._kept.get(command.texts)
+        if offers is None:
+            if len(self._kept) >= _MAX_KEPT:
+                self._kept.clear()
+            offers = self._kept[command.texts] = tuple(self._made_offers(command))
+        return offers
+
+    def _made_offers(self, command: SimpleCommand) -> Iterator[_Offer]:
         for candidate in _candidates(command):
             for pattern, rule in self._near(candidate.line):
                 if not pattern.covers(candidate.line, across=False):
                     continue
                 if pattern.exact and candidate.behind_xargs:
                     continue
-                if _name_holds(view, index, candidate, rule) and (
-                    pattern.exact or _wildcard_holds(view, index, candidate, pattern, paths)
-                ):
-                    return rule
-        return None
+                stays = _must_stay(candidate.command)
+                operands = () if pattern.exact else _wildcard_operands(candidate.command, pattern)
+                if stays is None or operands is None:
+                    continue
+                yield _Offer(rule, stays, operands)
+                if stays == "anywhere" and not operands:
+                    return  # it holds at every place
 
 
 def _redirect_free(redirect: Redirect) -> bool:
@@ -182,50 +231,65 @@ def _fit_behind_xargs(name: str) -> bool:
     return not (program or writes or base in WRAPPERS or base in NAMED_ONLY or base in RUNS_TEXT or base == "cd")
 
 
-def _name_holds(view: ShellView, index: int, candidate: _Candidate, rule: Rule) -> bool:
-    """What holds for exact rules as well: a relative program is the author's, git is not led elsewhere."""
-    if not candidate.command.words:
-        return True
-    name = candidate.command.words[0]
-    if name.text.startswith("~") and not name.tilde:
-        return False
-    if "/" in name.text and not name.text.startswith(("/", "~")):
-        return not view.where(index).moved and view.is_here(rule.source.root)
-    if name.text == "git" and view.where(index).moved:
-        return same_work_tree(view)
-    return True
+def _must_stay(command: SimpleCommand) -> _Stays | None:
+    """Where a command must run for any rule to cover it, exact ones too: a relative program is the author's.
 
-
-def _wildcard_holds(view: ShellView, index: int, candidate: _Candidate, pattern: BashPattern, paths: Places) -> bool:
-    """What a wildcard must not cover, looking through wrappers that the rule spells out."""
-    command, spelled = candidate.command, pattern.spelled_words
+    None when none covers it anywhere.
+    """
     if not command.words:
-        return False
+        return "anywhere"
+    name = command.words[0]
+    if name.text.startswith("~") and not name.tilde:
+        return None
+    if "/" in name.text and not name.text.startswith(("/", "~")):
+        return "here"
+    return "work tree" if name.text == "git" else "anywhere"
+
+
+def _stays(offer: _Offer, view: ShellView, index: int) -> bool:
+    """True when the command at `index` runs where it must."""
+    moved = view.where(index).moved
+    if offer.stays == "here":
+        return not moved and view.is_here(offer.rule.source.root)
+    return not moved or same_work_tree(view)  # git is not led elsewhere
+
+
+def _wildcard_operands(command: SimpleCommand, pattern: BashPattern) -> tuple[Operand, ...] | None:
+    """The files that must be fine at the place for a wildcard to cover a command; None when it never does.
+
+    Looks through wrappers that the rule spells out.
+    """
+    spelled = pattern.spelled_words
+    found: tuple[Operand, ...] = ()
+    if not command.words:
+        return None
     for _ in range(_MAX_WRAPPERS):
         words, texts = command.words, command.texts
         name = texts[0]
         if not _builtin_holds(name, texts, spelled):
-            return False
+            return None
         if (not command.static and glob_asks(words)) or expands_subscript(words):
-            return False
+            return None
         hits = escapes(texts)
         if hits and any(hit.last >= spelled for hit in hits):
-            return False
-        if not paths.operands(view, index, command, spelled, pattern):
-            return False
+            return None
+        operands = wildcard_operands(command, spelled, pattern)
+        if operands is None:
+            return None
+        found += operands
         wrapper = WRAPPERS.get(program_of(name)[0])
         if wrapper is None or (name == "command" and texts[1:2] in (("-v",), ("-V",))):
-            return True
-        found = unwrap(wrapper, texts)
-        if found.strings or (wrapper.joined and len(texts) > 1):
-            return False
-        if not found.starts:
-            return True
-        start = found.starts[0]
+            return found
+        inner = unwrap(wrapper, texts)
+        if inner.strings or (wrapper.joined and len(texts) > 1):
+            return None
+        if not inner.starts:
+            return found
+        start = inner.starts[0]
         if spelled <= start or (name == "xargs" and not _fit_behind_xargs(texts[start])):
-            return False
+            return None
         command, spelled = SimpleCommand(words[start:]), spelled - start
-    return False
+    return None
 
 
 def _builtin_holds(name: str, texts: Sequence[str], spelled: int) -> bool:

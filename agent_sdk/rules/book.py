@@ -78,6 +78,7 @@ class Book:
         # Who may not read a file may not change it.
         self._writing = tuple(rules for rules in (self._edit, *([self._read] if behavior == "deny" else [])) if rules)
         self._reading = (self._read,) if self._read else ()
+        self._inspects = bool(self._parameters or self._others)
         self._commands = BashRules(commands)
         self._domains = DomainRules(domains)
         whole_edit = self._whole.get("Edit") or self._whole.get("Write")
@@ -112,9 +113,10 @@ class Book:
         rule = self._by_name(reading)
         if rule is not None:
             return _found(rule, reading.tool)
-        if reading.bash is not None:
-            return self._any_command(reading.bash) or self._any_parameter(reading)
-        return self._any_path(reading) or self._any_agent_or_url(reading) or self._any_parameter(reading)
+        found = self._any_path(reading) if reading.bash is None else self._any_command(reading.bash)
+        if found is None and reading.tool in _SPECIAL:
+            found = self._any_agent_or_url(reading)
+        return self._any_parameter(reading) if found is None and self._inspects else found
 
     def every_reading(self, reading: Reading) -> Found | None:
         """The rules that cover the call in every reading: allow."""
@@ -125,7 +127,8 @@ class Book:
             return _found(rule, reading.tool if reading.bash is None else "the command")
         if reading.bash is not None:
             return self._every_command(reading.bash)
-        return self._every_path(reading) or self._every_agent_or_url(reading)
+        found = self._every_path(reading)
+        return self._every_agent_or_url(reading) if found is None and reading.tool in _SPECIAL else found
 
     def _by_name(self, reading: Reading) -> Rule | None:
         """The rule that covers the whole tool."""
@@ -188,11 +191,9 @@ class Book:
         rules = self._commands.covering(shell, self._places)
         if not rules:
             return None
-        return Found(rules[0], rules, f"{' and '.join(rule.text for rule in rules)} cover all parts of the command")
+        return Found(rules[0], rules, f"{' and '.join([rule.text for rule in rules])} cover all parts of the command")
 
     def _any_agent_or_url(self, reading: Reading) -> Found | None:
-        if reading.tool not in _SPECIAL:
-            return None
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
             case "WebFetch", str(url), _:
                 rule = self._domains.either(url)
@@ -206,8 +207,6 @@ class Book:
                 return None
 
     def _every_agent_or_url(self, reading: Reading) -> Found | None:
-        if reading.tool not in _SPECIAL:
-            return None
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):
             case "WebFetch", str(url), _:
                 rule = self._domains.plain(url)
@@ -221,8 +220,6 @@ class Book:
 
     def _any_parameter(self, reading: Reading) -> Found | None:
         """`Tool(param:value)`; for a tool whose specifiers we do not know, any text of the input that equals it."""
-        if not (self._parameters or self._others):
-            return None
         for name, given in reading.input.items():
             for value, rule in self._parameters.get((reading.tool, name), ()):
                 if fits(value, _as_text(given).lower()):

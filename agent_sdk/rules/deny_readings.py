@@ -5,12 +5,12 @@ Behind wrappers, inside the texts of shells, with and without expansions: one re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_sdk.rules.argv import Argv, argv_of
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
-from agent_sdk.rules.escapes import escapes, program_of, text_operands
+from agent_sdk.rules.escapes import program_of, text_operands
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
     CALLBACKS,
@@ -26,12 +26,19 @@ from agent_sdk.rules.late_text import (
     runs_values,
     without_quotes,
 )
+from agent_sdk.rules.program_calls import (
+    AWKS,
+    LAUNCHERS,
+    MAX_LAUNCHED,
+    SUBSCRIPTS,
+    commands_in_options,
+    program_call,
+)
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_nodes import Redirect, Script, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
-    RUNNERS,
     SHELL_LONG_VALUES,
     STARTS_SHELL,
     STDIN_SHELLS,
@@ -40,7 +47,6 @@ from agent_sdk.rules.wrappers import (
     fd_commands,
     find_commands,
     git_commands,
-    git_subcommand,
     glued_text,
     names_input,
     run_in_environment,
@@ -48,41 +54,31 @@ from agent_sdk.rules.wrappers import (
     unwrap,
     xargs_replaces,
 )
+from agent_sdk.values import lazy
 
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
-_MAX_WORDS = 5_000  # as many as a line within the limits can have
 _MAX_ARGUMENTS = 200
-_MAX_LAUNCHED = 12
 _MAX_MOVES = 50
-_SUBSCRIPTS = frozenset(
-    [
-        *("test", "[", "[[", "printf", "read", "let", "declare", "typeset", "local", "export", "readonly", "unset"),
-        *("mapfile", "readarray", "wait", "getopts"),
-    ]
-)
-_LAUNCHERS = frozenset(
-    ["tmux", "screen", "xterm", "gnome-terminal", "konsole", "start-stop-daemon", "daemonize", "hash", "jobs"]
-) | {"sem", "bwrap"}
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
 _TRAP_OPTIONS = frozenset(["-", "-l", "-p", "-P", "-lp"])
 _ENV_BLANK = "\\_"
-_RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
-_AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
 class DenyReadings:
     """All readings of a command line.
 
-    `argvs` are words of programs that it may run; `lines` is what patterns are held against. `unseen` is true when a
-    shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a program is only known at run
-    time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands in the text.
+    `argvs` are words of programs that it may run; `lines` is what patterns are held against, `names` are their first
+    words. `unseen` is true when a shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a
+    program is only known at run time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands
+    in the text.
     """
 
     argvs: tuple[Argv, ...]
     lines: tuple[str, ...]
+    names: frozenset[str]
     unseen: bool
     nameless: bool
     moves: tuple[Argv, ...] = ()
@@ -95,9 +91,11 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
     collector.script(reading.script, trusted=reading.not_understood is None)
     collector.script(reading.loose, trusted=False)
     collector.finish()
+    lines = tuple(dict.fromkeys(collector.lines))
     return DenyReadings(
         tuple(collector.argvs.values()),
-        tuple(dict.fromkeys(collector.lines())),
+        lines,
+        frozenset([line.partition(SEPARATOR)[0] for line in lines]),
         collector.unseen,
         collector.nameless,
         tuple(collector.moves),
@@ -107,15 +105,8 @@ def deny_readings(reading: ShellReading) -> DenyReadings:
 class _Collector:
     """Follows commands into commands. `_texts` are scripts inside strings that wait to be read."""
 
-    __slots__ = (
-        *("_budget", "_emitted", "_guesses", "_late", "_marked", "_scripts", "_seen", "_started", "_texts"),
-        *("_written", "argvs", "moves", "nameless", "unseen"),
-    )
-
     def __init__(self, reading: ShellReading) -> None:
-        scripts = (reading.script, reading.loose)
-        size = sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
-        self._budget = 4 * size + 50_000
+        self._reading = reading
         self.argvs: dict[tuple[str, ...], Argv] = {}
         self.moves: list[Argv] = []
         self.unseen = self.nameless = self._late = False
@@ -127,6 +118,12 @@ class _Collector:
         self._written: set[str] = set()
         self._started: set[str] = set()
         self._emitted: set[tuple[int, tuple[int, int]]] = set()
+
+    @lazy
+    def _budget(self) -> int:
+        """How many characters of texts in texts are still read."""
+        scripts = (self._reading.script, self._reading.loose)
+        return 50_000 + 4 * sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
 
     def syntax(self, text: str) -> None:
         """What the text of a script says by its syntax alone."""
@@ -140,18 +137,29 @@ class _Collector:
         Last the texts that are commands if a guess is right: they may add readings, but say nothing about the rest.
         """
         self._drain()
-        commands = (command for script in self._scripts for command in script.commands) if self._late else ()
+        if self._late:
+            self._expand_quoted()
+        lost = not self._written.isdisjoint(self._started)
+        if self._guesses:
+            lost = self._read_guesses() or lost
+        self.unseen = self.unseen or lost
+
+    def _read_guesses(self) -> bool:
+        """Reads the guesses. True when there are too many."""
+        kept = self.unseen, self.nameless
+        guesses = list(dict.fromkeys(self._guesses))
+        self._texts = guesses[:_MAX_TEXTS]
+        self._drain()
+        self.unseen, self.nameless = kept
+        return len(guesses) > _MAX_TEXTS
+
+    def _expand_quoted(self) -> None:
+        commands = (command for script in self._scripts for command in script.commands)
         quoted = dict.fromkeys(text for command in commands for text in quoted_substitutions(command))
         if quoted:
             self.unseen = True
             self._texts = [f'"{text}"' for text in quoted][:_MAX_TEXTS]
             self._drain()
-        guesses = list(dict.fromkeys(self._guesses))
-        lost = len(guesses) > _MAX_TEXTS or not self._written.isdisjoint(self._started)
-        kept = self.unseen or lost, self.nameless
-        self._texts = guesses[:_MAX_TEXTS]
-        self._drain()
-        self.unseen, self.nameless = kept
 
     def _drain(self) -> None:
         for _ in range(_MAX_TEXTS):
@@ -168,31 +176,32 @@ class _Collector:
             self.script(inner.loose, trusted=False)
         self.unseen = True
 
-    def lines(self) -> Iterator[str]:
+    @property
+    def lines(self) -> list[str]:
         """What patterns are held against."""
-        for argv in self.argvs:
-            name = argv[0]
-            rest = argv[1:]
-            base = fold_name(name.rstrip("/").rpartition("/")[2])
-            yield SEPARATOR.join((base, *rest))
-            if "/" in name:
-                yield SEPARATOR.join((fold_name(name), *rest))
-            if base == "git" and len(rest) > 1 and rest[0].startswith("-"):
-                yield SEPARATOR.join((base, *argv[git_subcommand(argv) :]))
-        yield from self._marked
+        return [line for words in self.argvs for line in program_call(words).lines] + self._marked
 
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
         self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
-            if _is_ordinary(command):
-                argv = Argv(command.texts, command.words)
+            if command.assigns or not command.static or not all(map(_copies, command.redirects)):
+                self._around(command)
+            if not command.words or command.kind == "define":
+                continue
+            argv = argv_of(command)
+            known = command.static or all(map(_known_name, (command.words[0], *argv.origins[:1])))
+            if known and argv.words and program_call(argv.words).ordinary:
                 self._moved(argv)
                 self.argvs.setdefault(argv.words, argv)
-            else:
-                self._command(command, Fed(script, index, trusted=trusted))
+                continue
+            if argv.words:
+                self._follow(argv, Fed(script, index, trusted=trusted), 0)
+            if trusted and not _known_name(command.words[0]):
+                self.nameless = True
 
-    def _command(self, command: SimpleCommand, fed: Fed) -> None:
+    def _around(self, command: SimpleCommand) -> None:
+        """Assignments, redirections and expansions of a command: all of it that is no certain word."""
         for word in command.assigns:
             self._assigned(word.text)
         for text in inner_substitutions(command):
@@ -205,17 +214,10 @@ class _Collector:
                 self._text(as_argument(redirect.body), hidden=False)
             elif redirect.op in _OUTPUT:
                 self._written.add(redirect.target.text.rpartition("/")[2])
-        if not command.words or command.kind == "define":
-            return
-        name_word = command.words[0]
-        if not command.static and any(word.marks for word in command.words):
-            folded = fold_name(name_word.text.rpartition("/")[2])
-            self._marked.append(SEPARATOR.join((folded, allow_line(command.words[1:]))))
-        argv = argv_of(command)
-        if argv.words:
-            self._follow(argv, fed, 0)
-        if fed.trusted and not _known_name(name_word):
-            self.nameless = True
+        words = command.words
+        if not command.static and command.kind != "define" and any(word.marks for word in words):
+            folded = fold_name(words[0].text.rpartition("/")[2])
+            self._marked.append(SEPARATOR.join((folded, allow_line(words[1:]))))
 
     def _assigned(self, assignment: str) -> None:
         """`NAME=value` for a variable that names a program, or a script that shells read first."""
@@ -252,7 +254,7 @@ class _Collector:
         self._options(argv)
         if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
             self._shell(name, argv, fed, depth)
-        elif name in _LAUNCHERS:
+        elif name in LAUNCHERS:
             self._launcher(argv, fed, depth)
         elif name in ("find", "fd", "fdfind", "git", "trap"):
             self._special(name, argv, fed, depth)
@@ -273,11 +275,11 @@ class _Collector:
     def _builtin(self, name: str, argv: Argv) -> None:
         """Text in the words of programs that run it: subscripts, callbacks, aliases, awk programs, variables."""
         words = argv.words
-        if name in _SUBSCRIPTS or name == "((":
+        if name in SUBSCRIPTS or name == "((":
             self._subscripts(argv)
             hidden = [argv.hidden(index) for index in range(len(words))]
             self._late = self._late or evaluates_words((name, *words[1:]), hidden)
-        elif name in _AWKS or name == "sed":
+        elif name in AWKS or name == "sed":
             self._program(argv, sed=name == "sed")
         elif name == "alias" or (name == "fc" and words[1:2] != ("-l",)):
             self.unseen = self.unseen or name == "fc" or any("=" in word for word in words)
@@ -293,22 +295,12 @@ class _Collector:
 
     def _options(self, argv: Argv) -> None:
         """Commands in the values of options that the escape table knows: `tar --to-command=x`, `rsync -e x`."""
-        base, program = program_of(argv.words[0])
+        base, _ = program_of(argv.words[0])
         if base == "tee":
             self._written.update(word.rpartition("/")[2] for word in argv.words[1:])
         if base == "crontab" and argv.words[1:2] not in (("-l",), ("-r",)):
             self.unseen = True
-        if program is None or program.interpreter or program.text:
-            return
-        for hit in escapes(argv.words[:_MAX_WORDS]):
-            if hit.first == 0 or _RUNS.isdisjoint(hit.why.split()):
-                continue
-            plain = 0
-            for word in argv.words[hit.first : min(hit.last + 1, hit.first + _MAX_LAUNCHED)]:
-                plain += not word.startswith("-")
-                short = word[2:] if word.startswith("-") and not word.startswith("--") else ""
-                texts = (text.lstrip("!:+") for text in (word, short, *word.split("=")[1:]))
-                self._guesses += (text for text in texts if plain <= 2 and text and not text.startswith("-"))
+        self._guesses += commands_in_options(argv.words)
 
     def _program(self, argv: Argv, *, sed: bool) -> None:
         """What sed scripts and awk programs run; every word of awk may be a part of one."""
@@ -400,7 +392,7 @@ class _Collector:
 
     def _launcher(self, argv: Argv, fed: Fed, depth: int) -> None:
         """Programs with operands of their own before the command: any operand may begin it, or be all of it."""
-        for index in range(1, min(len(argv.words), _MAX_LAUNCHED)):
+        for index in range(1, min(len(argv.words), MAX_LAUNCHED)):
             word = argv.words[index]
             if " " in word:
                 self._text(word, hidden=argv.hidden(index))
@@ -463,21 +455,9 @@ class _Collector:
                 self._text(f'"{word}"', hidden=False)
 
 
-_FOLLOWED = frozenset(
-    [*_SUBSCRIPTS, "((", *_AWKS, "sed", "alias", "fc", "tee", "crontab", "source", ".", "find", "fd", "fdfind", "git"]
-).union(["trap"], SETTERS, CALLBACKS, STDIN_SHELLS, _LAUNCHERS, WRAPPERS, RUNNERS)
-"""Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
-
-
-def _is_ordinary(command: SimpleCommand) -> bool:
-    """True for a call of a program that runs no other one, with words that are all certain: it is its only reading."""
-    if command.assigns or command.redirects or not command.words or not command.static or command.kind == "define":
-        return False
-    written = command.texts[0]
-    name = fold_name(written)
-    if name in _FOLLOWED or name.startswith("ld-") or "/" in name or "=" in name or not written.isascii():
-        return False
-    return program_of(written)[1] is None
+def _copies(redirect: Redirect) -> bool:
+    """True for a redirection that copies a descriptor and says nothing else: `2>&1`."""
+    return redirect.op == ">&" and redirect.target.static and redirect.target.text.isalnum()
 
 
 def _known_name(word: Word) -> bool:

@@ -42,9 +42,9 @@ def program_of(name: str) -> tuple[str, Program | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """What a word must look like to be worth a closer look."""
+    """What a word must look like to be worth a closer look. `longs` are the long options, each behind a line end."""
 
-    longs: tuple[str, ...]
+    longs: str
     letters: frozenset[str]
     words: frozenset[str]
     starts: tuple[str, ...]
@@ -58,7 +58,7 @@ class _Index:
             return False
         typed = word.partition("=")[0]
         if typed.startswith("--"):
-            return len(typed) > 2 and (any(name.startswith(typed) for name in self.longs) or typed[1:] in self.words)
+            return len(typed) > 2 and ("\n" + typed in self.longs or typed[1:] in self.words)
         return typed in self.words or not self.letters.isdisjoint(word[1:])
 
 
@@ -71,7 +71,7 @@ def _index(base: str) -> _Index:
         for part in option.rstrip(":…").split(":")
     ]
     return _Index(
-        longs=tuple(name for name in names if name.startswith("--")),
+        longs="".join("\n" + name for name in names if name.startswith("--")),
         letters=frozenset(name[1] for name in names if len(name) == 2 and name[0] == "-"),
         words=frozenset(name for name in names if not name.startswith("--")),
         starts=tuple(name for name in names if name.endswith("=") or name == "+"),

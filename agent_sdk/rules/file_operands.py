@@ -32,7 +32,7 @@ class FileProgram:
     reads: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
 class FileUse:
     """One file: the index of the word, and where in it the path begins (`of=path`, `--target-directory=path`).
 

@@ -206,6 +206,8 @@ class Glance:
     def hops(self, path: str) -> tuple[str, ...]:
         """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
         straight = self._straight
+        if path in straight:
+            return ()  # and so are all folders above it
         look, is_link = os.lstat, stat.S_ISLNK
         here = ""
         for name in path.split("/"):

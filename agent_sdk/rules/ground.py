@@ -71,19 +71,20 @@ class Site:
 
     def plain(self, anchoring: Anchoring | None) -> tuple[tuple[str, ...], tuple[Parts, ...]]:
         """What an anchor stands for as long as no link leads away from these paths: the paths, and the folders."""
-        known = self._plain.get(anchoring)
-        if known is None:
-            paths: list[str] = []
+        return self._plain.get(anchoring) or self._made_plain(anchoring)
 
-            def spelled(folder: str) -> tuple[Parts, ...]:
-                paths.append(native_to_slashes(folder) if self._windows else folder)
-                return (parts(paths[-1]),)
+    def _made_plain(self, anchoring: Anchoring | None) -> tuple[tuple[str, ...], tuple[Parts, ...]]:
+        paths: list[str] = []
 
-            bases = self.bases(anchoring, spelled)
-            if len(self._plain) >= _MAX_ANCHORS:
-                self._plain.clear()
-            known = self._plain[anchoring] = (tuple(dict.fromkeys(paths)), bases)
-        return known
+        def spelled(folder: str) -> tuple[Parts, ...]:
+            paths.append(native_to_slashes(folder) if self._windows else folder)
+            return (parts(paths[-1]),)
+
+        bases = self.bases(anchoring, spelled)
+        if len(self._plain) >= _MAX_ANCHORS:
+            self._plain.clear()
+        made = self._plain[anchoring] = (tuple(dict.fromkeys(paths)), bases)
+        return made
 
 
 _site = lru_cache(maxsize=64)(Site)
@@ -146,15 +147,12 @@ class Ground:
 
     def bases(self, anchoring: Anchoring | None) -> tuple[Parts, ...]:
         """What an anchor stands for; `None`: the working directories."""
-        paths, plain = self._site.plain(anchoring)
-        for path in paths:
-            if self.links(path):
-                break
-        else:
-            return plain
         known = self._bases.get(anchoring)
         if known is None:
-            known = self._bases[anchoring] = self._site.bases(anchoring, self.spellings)
+            paths, plain = self._site.plain(anchoring)
+            leads_away = any(map(self.links, paths))
+            known = self._site.bases(anchoring, self.spellings) if leads_away else plain
+            self._bases[anchoring] = known
         return known
 
     @lazy

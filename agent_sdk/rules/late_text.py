@@ -33,20 +33,7 @@ _EVALUATES = re.compile(
     r"\(\(|\$\[|\$\{!|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[[^]]*\])?:[^-+=?]|\[\[.*\s-(?:eq|ne|lt|le|gt|ge|v|R)\s",
     re.DOTALL,
 )
-_EVALUATED = (
-    "HISTCMD",
-    "RANDOM",
-    "SECONDS",
-    "OPTIND",
-    "OPTERR",
-    "LINENO",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS3",
-    "PS4",
-    "PROMPT_",
-)
+_EVALUATED = re.compile("HISTCMD|RANDOM|SECONDS|OPTIND|OPTERR|LINENO|PS[0-4]|PROMPT_")
 _RUNS_VALUES = re.compile(r"\bBASH_(?:ALIASES|CMDS|FUNC_)|@P\}|-o\s+hist(?:ory|expand)\b")
 _SUBSTITUTION = re.compile(r"\$[({]|`")
 _IN_BODY = re.compile(r'\\?"|\\(?![$`\\\n])')
@@ -73,7 +60,9 @@ def without_quotes(text: str) -> str:
 
 def evaluates(text: str) -> bool:
     """True when a script, its quotes taken out or not, holds syntax that expands the value of a variable once more."""
-    return (not _OPENING.isdisjoint(text) and bool(_EVALUATES.search(text))) or any(name in text for name in _EVALUATED)
+    if _EVALUATED.search(text):
+        return True
+    return not _OPENING.isdisjoint(text) and bool(_EVALUATES.search(text))
 
 
 def runs_values(text: str) -> bool:

@@ -109,8 +109,9 @@ def compile_pattern(rule: Rule) -> PathPattern:
     floating = loose and _any_depth(names, wide, folder)
     if floating:
         segments.insert(0, DEEP)
-    if not wide and (folder or (segments and segments[-1] is DEEP)):
-        segments += [DEEP, ANY_NAME]
+    deep = bool(segments) and segments[-1] is DEEP
+    if not wide and (folder or deep):
+        segments += [ANY_NAME] if deep else [DEEP, ANY_NAME]
     if wide and not folder:
         segments.append(DEEP)
     return PathPattern(
@@ -216,15 +217,15 @@ class PathRules:
         if not self._patterns:
             return None
         readings = path.readings
-        near = self._near(path.low)
-        found = [number for number in near if self._holds(number, readings, ground)] if near else []
-        for target, numbers in self._targets(ground) if self._leads else ():
-            found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
+        found = [number for number in self._near(path.low) if self._holds(number, readings, ground)]
+        if self._leads:
+            for target, numbers in self._follow(ground) if self._fresh else self._targets(ground):
+                found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
         return self._patterns[min(found)].rule if found else None
 
     def all_readings(self, path: Spelled, ground: Ground) -> Rule | None:
         """The first rule that covers every reading of `path`; none covers a path that has no reading."""
-        if not path.readings:
+        if not (self._patterns and path.readings):
             return None
         for number in sorted(self._near(path.low[:1])):
             pattern = self._patterns[number]
@@ -259,14 +260,13 @@ class PathRules:
         return any(_covers_widely(pattern, pattern.below_lead, reading, target, ground) for reading in readings)
 
     def _targets(self, ground: Ground) -> Sequence[tuple[Parts, list[int]]]:
-        """Where the leading names of rules lead through links, and which rules."""
-        if self._fresh:
-            return self._follow(ground)
+        """What `_follow` found once for this place."""
         if self._followed is None or not self._followed[0].same_place(ground):
             self._followed = (ground, self._follow(ground))
         return self._followed[1]
 
     def _follow(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
+        """Where the leading names of rules lead through links, and which rules."""
         return [
             (target, numbers)
             for anchoring in self._leads

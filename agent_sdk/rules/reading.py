@@ -108,7 +108,8 @@ class Reading:
         found = self._paths(None if self.facts.reads == self.facts.writes else self.facts.reads)
         pattern = self.input.get("pattern") if self.tool == "Glob" else None
         if isinstance(pattern, str) and (pattern.startswith(("/", "~", "\\")) or ".." in pattern):
-            found += tuple(self._spell(_searched(pattern, path.absolute)) for path in found)
+            cwd, files = self.place.cwd, self.files
+            found += tuple([spell(_searched(pattern, path.absolute), cwd, files) for path in found])
         return found
 
     def _paths(self, main: str | None) -> tuple[Spelled, ...]:
@@ -117,10 +118,8 @@ class Reading:
         texts = [value for name in fields if isinstance(value := given.get(name), str)]
         if not texts and self.tool in ("Glob", "Grep", "LS"):
             texts = ["."]
-        return tuple([self._spell(text) for text in texts])
-
-    def _spell(self, text: str) -> Spelled:
-        return spell(text, self.place.cwd, self.files)
+        cwd, files = self.place.cwd, self.files
+        return tuple([spell(text, cwd, files) for text in texts])
 
     @lazy
     def refused(self) -> str | None:

@@ -4,8 +4,9 @@ A command is plain only when the grammar and the strict lexer list the very same
 certain beforehand, so neither is asked:
 
 - A word is made of characters that bash never takes for anything but themselves, wherever they stand: no quote, escape,
-  expansion, glob, brace, tilde, comment or operator can begin in it. Or it is all in quotes, without what is special
-  between those. It ends at a blank, at `;` before a blank, or with the line, so no two words can grow together.
+  expansion, glob, brace, tilde, comment or operator can begin in it. Or it is all in quotes, and between double ones
+  nothing is special but plain variables, `$x` and `${x}`, and no blanks alone stand before one: the grammar takes these
+  for a part of it. It ends at a blank, at `;` before a blank, or with the line, so no two words can grow together.
 - What makes bash read the rest in another way is left out: reserved words, assignments, `declare` and the like, a
   number before a redirection, line ends.
 - Operators stand between commands and have a blank behind them, and redirections come last and are of a closed list.
@@ -19,14 +20,16 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from agent_sdk.rules.shell_nodes import Redirect, Script, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_nodes import Mark, Redirect, Script, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import RESERVED
 
 _MAX_CHARS = 1_000
 _MAX_COMMANDS = 20
 
 _PLAIN = r"[A-Za-z0-9_./=,:@%+-]++"
-_QUOTED = r"'[ -&(-~]*+'|\"[ !#%-\[\]-_a-~]*+\""
+_VARIABLE = r"\$(?:[A-Za-z_][A-Za-z0-9_]*+|\{[A-Za-z_][A-Za-z0-9_]*+\})"
+_TEXT = r" *+[!#%-\[\]-_a-~][ !#%-\[\]-_a-~]*+"
+_QUOTED = rf"'[ -&(-~]*+'|\"(?:{_TEXT}|{_VARIABLE})*+ *+\""
 _REDIRECTS = {
     text: Redirect(op, fd, plain_word(target))
     for text, op, fd, target in (
@@ -42,7 +45,8 @@ _REDIRECT = "|".join(map(re.escape, _REDIRECTS))
 _COMMAND = rf"[A-Za-z_./][A-Za-z0-9_./+-]*+(?: (?:{_PLAIN}|{_QUOTED})(?=[ ;]|\Z))*+(?: (?:{_REDIRECT}))*+"
 _LINE = re.compile(rf"{_COMMAND}(?:(?:;| ;| &&| \|\|| \|) {_COMMAND})*+")
 _COMMANDS = re.compile(rf"({_COMMAND})((?:;| ;| &&| \|\|| \|) |)")
-_WORDS = re.compile(rf"({_REDIRECT})|({_PLAIN})|({_QUOTED})")
+_VARIABLES = re.compile(_VARIABLE)
+_WORDS = re.compile(f"{_REDIRECT}|{_PLAIN}|{_QUOTED}")
 _SPECIAL = RESERVED | {"declare", "typeset", "export", "readonly", "local", "unset", "unsetenv", "=="}
 """Words that bash or the grammar reads in a way of their own: `==` is an operator to the grammar everywhere."""
 _FILTERS = frozenset(
@@ -73,13 +77,22 @@ def flat_script(text: str) -> Script | None:
 @lru_cache(maxsize=512)
 def _command(text: str) -> SimpleCommand | None:
     """One command of a flat line; None when a word in it has a meaning of its own."""
-    words: list[Word] = []
+    sources = _WORDS.findall(text)
+    if not _SPECIAL.isdisjoint(sources):
+        return None
     redirects: list[Redirect] = []
-    for redirect, plain, quoted in _WORDS.findall(text):
-        if plain in _SPECIAL:
-            return None
-        if redirect:
-            redirects.append(_REDIRECTS[redirect])
-        else:
-            words.append(plain_word(plain) if plain else Word(quoted[1:-1], quoted=True))
-    return SimpleCommand(tuple(words), (), tuple(redirects))
+    while sources[-1] in _REDIRECTS:
+        redirects.insert(0, _REDIRECTS[sources.pop()])
+    word = _word if "'" in text or '"' in text else plain_word
+    return SimpleCommand(tuple(map(word, sources)), (), tuple(redirects))
+
+
+def _word(source: str) -> Word:
+    """A word that may be all in quotes."""
+    if source[0] not in "'\"":
+        return plain_word(source)
+    text = source[1:-1]
+    if source[0] == "'" or "$" not in text:
+        return Word(text, quoted=True)
+    marks = [Mark(found.start(), found.end(), "param", True) for found in _VARIABLES.finditer(text)]
+    return Word(text, tuple(marks), quoted=True)

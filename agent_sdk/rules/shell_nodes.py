@@ -1,4 +1,7 @@
-"""What a command line is made of: words, redirections, simple commands. Plain values; both readings build them."""
+"""What a command line is made of: words, redirections, simple commands. Plain values; both readings build them.
+
+They are never changed. Those that each new line needs are not frozen all the same: that makes them three times as dear.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class Mark:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Word:
     """One word. `text` is what the program would get: quotes and escapes are gone, active expansions stand as written.
 
@@ -73,7 +76,7 @@ class Redirect:
     literal: bool = False
 
 
-@dataclass(frozen=True)  # no slots: what is worked out of it is kept with it
+@dataclass(unsafe_hash=True)  # no slots: what is worked out of it is kept with it
 class SimpleCommand:
     """One program call: its words, the assignments before it, its redirections.
 
@@ -105,7 +108,7 @@ class Feed:
     sink: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Script:
     """One reading of a command line: every simple command anywhere in it, and what feeds what."""
 
@@ -113,7 +116,7 @@ class Script:
     feeds: tuple[Feed, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ShellReading:
     """What a command line would run.
 

@@ -15,6 +15,22 @@ from agent_sdk.rules.shell_view import NULL, WRITES, ShellView, Where, is_networ
 from agent_sdk.rules.spelling import Spelled, parts
 
 
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
+class Operand:
+    """A file that a wildcard of a rule would cover, as far as the text of the command tells.
+
+    `text` is its path as `spell` takes it. `entered`: the command only goes there. `named`: the rule itself names the
+    place. `spreads`: the program changes all that lies in a folder. `folder` is the path that something is copied into
+    under its own name, if it is a folder; None when it is one, or nothing is.
+    """
+
+    text: str
+    entered: bool
+    named: bool
+    spreads: bool
+    folder: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """The allow rules for paths: `edit` and `read` by pattern, and the bare rules that cover every path."""
@@ -53,85 +69,97 @@ class Places:
     def _edits(self, path: Spelled, view: ShellView) -> Rule | None:
         return self.every_edit or self.edit.all_readings(path, view.ground)
 
-    def operands(self, view: ShellView, index: int, command: SimpleCommand, spelled: int, pattern: BashPattern) -> bool:
-        """True when a wildcard may cover what the command writes, removes or enters.
-
-        `index` is its place in the line, `spelled` words of it are written out in the rule.
-        """
-        words, texts = command.words, command.texts
-        uses = file_uses(texts)
-        name = texts[0]
-        if name in ("cd", "pushd") and not uses:
+    def holds(self, operand: Operand, view: ShellView, where: Where) -> bool:
+        """True when a wildcard may cover the operand at this place, in every directory that the command may run in."""
+        if where.lost and not operand.text.startswith(("/", "~/")):
             return False
-        for use in uses:
-            if use.use == "read" or (use.index < spelled and use.into < spelled):
-                continue
-            if spelled > 1 and tuple(texts[:2]) in PRINTS:
-                return False
-            if not self._operand(view, view.where(index), words, use, spelled, pattern):
-                return False
-        if name in ("cd", "pushd"):
-            return len([text for text in texts[1:] if not text.startswith("-")]) == 1 and not any(
-                text.startswith(("+", "-")) and text not in ("-L", "-P", "--", "-e") for text in texts[1:]
-            )
-        return True
-
-    def _operand(
-        self,
-        view: ShellView,
-        where: Where,
-        words: Sequence[Word],
-        use: FileUse,
-        spelled: int,
-        pattern: BashPattern,
-    ) -> bool:
-        word = words[use.index]
-        text = path_text(word, use.offset)
-        if text == NULL and use.use == "write":
-            return True
-        if not text or word.brace or word.marks:
-            return False
-        if use.into >= 0 and (word.glob >= 0 or words[use.into].glob == 0):
-            return False
-        if use.contents or (use.into >= 0 and words[use.into].text.rpartition("/")[2][:2] in (".*", ".?", ".[")):
-            return False
-        if use.into >= 0:
-            name = words[use.into].text.rstrip("/").rpartition("/")[2]
-            text = f"{text.rstrip('/')}/{name}" if text.strip("/") else f"/{name}"
-        elif word.glob >= 0:
-            if use.use == "write" and not words[0].text.endswith("sed"):
-                return False
-            literal = word.text[use.offset : word.glob]
-            tail = word.text[use.offset :].rpartition("/")[2]
-            if tail.startswith(".") or "/" in word.text[word.glob :]:
-                return False
-            text = (literal.rpartition("/")[0] or ("/" if literal.startswith("/") else ".")) + "/" + tail
-        if where.lost and not text.startswith(("/", "~/")):
-            return False
-        named = use.index == spelled and _place_named(pattern, spelled, word.text)
-        for path in view.spelled(text, where.folders):
+        for path in view.spelled(operand.text, where.folders):
             if path.odd or path.refused:
                 return False
-            if use.into >= 0 and not _creates_inside(view, words, use, where):
+            if operand.folder is not None and not _may_be_folder(operand.folder, view, where):
                 continue
             if protected(path.readings, view.settings_dir):
                 return False
-            if words[0].text in RECURSIVE and any(reading in view.ground.working for reading in path.readings):
+            if operand.spreads and any(reading in view.ground.working for reading in path.readings):
                 return False
-            inside = all(view.ground.inside(reading) for reading in path.readings)
-            if inside or named or (use.use != "enter" and self._edits(path, view)):
+            if operand.named or all(map(view.ground.inside, path.readings)):
                 continue
-            return False
+            if operand.entered or not self._edits(path, view):
+                return False
         return True
 
 
-def _creates_inside(view: ShellView, words: Sequence[Word], use: FileUse, where: Where) -> bool:
-    """False when the target is plainly no folder, so that nothing is created inside it."""
-    text = path_text(words[use.index], use.offset) or ""
-    if text.endswith("/") or use.offset or words[use.index - 1].text.startswith("-t"):
-        return True
+def _may_be_folder(text: str, view: ShellView, where: Where) -> bool:
+    """False when it is plainly no folder, so that nothing is created inside it."""
     kinds = [view.files.kind("/" + "/".join(parts(path.absolute))) for path in view.spelled(text, where.folders)]
-    return any(kind == "dir" for kind in kinds) or text in (".", "..") or "/" in text[-2:]
+    return any(kind == "dir" for kind in kinds)
+
+
+def wildcard_operands(command: SimpleCommand, spelled: int, pattern: BashPattern) -> tuple[Operand, ...] | None:
+    """What a command writes, removes or enters that stands behind the words that the rule spells out.
+
+    `spelled` is how many these are. None when no wildcard covers it, wherever it runs.
+    """
+    words, texts = command.words, command.texts
+    uses = file_uses(texts)
+    if texts[0] in ("cd", "pushd") and not (uses and _moves_plainly(texts)):
+        return None
+    found: list[Operand] = []
+    for use in uses:
+        if use.use == "read" or (use.index < spelled and use.into < spelled):
+            continue
+        if spelled > 1 and texts[:2] in PRINTS:
+            return None
+        word = words[use.index]
+        text = path_text(word, use.offset)
+        if text == NULL and use.use == "write":
+            continue
+        target = _target(words, use, text)
+        if target is None:
+            return None
+        named = use.index == spelled and _place_named(pattern, spelled, word.text)
+        folder = text if use.into >= 0 and not _is_folder(words, use, text or "") else None
+        found.append(Operand(target, use.use == "enter", named, texts[0] in RECURSIVE, folder))
+    return tuple(found)
+
+
+def _moves_plainly(texts: Sequence[str]) -> bool:
+    """True for a `cd` with one operand and options that change nothing about where it leads."""
+    return len([text for text in texts[1:] if not text.startswith("-")]) == 1 and not any(
+        text.startswith(("+", "-")) and text not in ("-L", "-P", "--", "-e") for text in texts[1:]
+    )
+
+
+def _target(words: Sequence[Word], use: FileUse, text: str | None) -> str | None:
+    """The path of a use whose word says the path `text`; None when a wildcard must not cover it.
+
+    With a glob it is a path that stands for all that the glob may find.
+    """
+    word = words[use.index]
+    if not text or word.brace or word.marks or use.contents:
+        return None
+    if use.into >= 0:
+        copied = words[use.into]
+        if word.glob >= 0 or copied.glob == 0 or copied.text.rpartition("/")[2][:2] in (".*", ".?", ".["):
+            return None
+        name = copied.text.rstrip("/").rpartition("/")[2]
+        return f"{text.rstrip('/')}/{name}" if text.strip("/") else f"/{name}"
+    if word.glob < 0:
+        return text
+    if use.use == "write" and not words[0].text.endswith("sed"):
+        return None
+    literal = word.text[use.offset : word.glob]
+    tail = word.text[use.offset :].rpartition("/")[2]
+    if tail.startswith(".") or "/" in word.text[word.glob :]:
+        return None
+    return (literal.rpartition("/")[0] or ("/" if literal.startswith("/") else ".")) + "/" + tail
+
+
+def _is_folder(words: Sequence[Word], use: FileUse, text: str) -> bool:
+    """True when the target is a folder by how it is written."""
+    if use.offset or words[use.index - 1].text.startswith("-t"):
+        return True
+    return text in (".", "..") or "/" in text[-2:]
 
 
 def _place_named(pattern: BashPattern, spelled: int, text: str) -> bool:

@@ -21,6 +21,7 @@ from agent_sdk.values import lazy
 
 WRITES = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
 READS = frozenset(["<", "<>"])
+_FILES = WRITES | READS
 NULL = "/dev/null"
 _NULL_WORD = plain_word(NULL)
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
@@ -30,7 +31,7 @@ _MAX_FOLDERS = 16
 _ALL_OF = frozenset(["/*", "/", "/.", "/.*", "/**", "/*/", "/{*,.*}", "/{.*,*}"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
 class Where:
     """Where a command runs: every directory that it may be, and whether a `cd` to elsewhere stands before it.
 
@@ -51,15 +52,17 @@ class Glob:
 
 
 class CommandFacts:
-    """What is known of a command line wherever it runs. Worked out once for each text."""
+    """What is known of a command line wherever it runs. Worked out once for each text.
+
+    `reading` is both readings of it, `redirects` are all redirections that may touch a file.
+    """
 
     def __init__(self, command: str) -> None:
-        self.command = command
-
-    @lazy
-    def reading(self) -> ShellReading:
-        """Both readings of the command."""
-        return read_command(self.command)
+        self.reading = read_command(command)
+        commands = (*self.reading.script.commands, *self.reading.loose.commands)
+        self.redirects = tuple(
+            [redirect for command in commands for redirect in command.redirects if _touches(redirect)]
+        )
 
     @lazy
     def denials(self) -> DenyReadings:
@@ -67,20 +70,9 @@ class CommandFacts:
         return deny_readings(self.reading)
 
     @lazy
-    def redirects(self) -> tuple[Redirect, ...]:
-        """All redirections that may touch a file."""
-        commands = (*self.reading.script.commands, *self.reading.loose.commands)
-        return tuple(
-            redirect
-            for command in commands
-            for redirect in command.redirects
-            if redirect.op in WRITES | READS and not duplicates(redirect) and redirect.target != _NULL_WORD
-        )
-
-    @lazy
     def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
         """The files that known programs touch, in every reading."""
-        return tuple((argv, use) for argv in self.denials.argvs for use in file_uses(argv.words))
+        return tuple([(argv, use) for argv in self.denials.argvs for use in file_uses(argv.words)])
 
     @lazy
     def odd(self) -> str | None:
@@ -88,8 +80,9 @@ class CommandFacts:
         problem = self.reading.not_understood
         if problem is not None:
             return f"the command is not understood: {problem}"
-        if any(redirect.op in WRITES and not redirect.target.static for redirect in self.redirects):
-            return "the target of a redirection is only known at run time"
+        for redirect in self.redirects:
+            if redirect.op in WRITES and not redirect.target.static:
+                return "the target of a redirection is only known at run time"
         return None
 
     @lazy
@@ -157,7 +150,7 @@ class ShellView:
     def where(self, index: int) -> Where:
         """Where the command at `index` of a plain script runs."""
         places = self._places
-        if not self.facts.moves:
+        if index == 0 or not self.facts.moves:
             return places[0]
         while len(places) <= index:
             move = moved_by(self.reading.script.commands[len(places) - 1])
@@ -185,7 +178,7 @@ class ShellView:
         """A path in every directory that it may be taken from."""
         if text.startswith(("/", "~")):
             folders = folders[:1]
-        return tuple(self._spell(text, folder) for folder in folders)
+        return tuple([self._spell(text, folder) for folder in folders])
 
     def _spell(self, text: str, folder: str) -> Spelled:
         known = self._spelled.get((text, folder))
@@ -214,7 +207,9 @@ class ShellView:
             text = path_text(redirect.target, 0) if redirect.op in operators else None
             if text is not None:
                 texts.append(text)
-        return tuple(path for text in dict.fromkeys(texts) for path in self.spelled(text, self.folders))
+        if not texts:
+            return ()
+        return tuple([path for text in dict.fromkeys(texts) for path in self.spelled(text, self.folders)])
 
     def _texts(self, argv: Argv, use: FileUse) -> list[str]:
         """The path of a use as text; with the name of what is copied there."""
@@ -318,6 +313,11 @@ def is_network(text: str) -> bool:
 def duplicates(redirect: Redirect) -> bool:
     """True when a redirection copies or closes a descriptor and touches no file."""
     return redirect.op in (">&", "<&") and (redirect.target.text == "-" or redirect.target.text.isdigit())
+
+
+def _touches(redirect: Redirect) -> bool:
+    """True for a redirection that may touch a file."""
+    return redirect.op in _FILES and not duplicates(redirect) and redirect.target != _NULL_WORD
 
 
 def moved_by(command: SimpleCommand) -> tuple[Word, ...] | None:

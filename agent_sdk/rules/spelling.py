@@ -62,8 +62,8 @@ def _kept_parts(path: str) -> Parts:
 
 
 def _parts(path: str) -> Parts:
-    if ".." not in path:
-        return tuple([name for name in path.split("/") if name and name != "."])
+    if "//" not in path and "/." not in path and path[-1:] != "/" and path[:1] == "/":
+        return tuple(path[1:].split("/"))
     found: list[str] = []
     for name in path.split("/"):
         if name == "..":

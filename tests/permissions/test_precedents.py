@@ -190,10 +190,20 @@ def test_precedents_are_bounded() -> None:
     ruling = (Finding(behavior="ask", decision=Ask(""), by="nothing"), ())
     facts = known_facts("Bash")
     for number in range(3 * _MAX_KEPT):
-        kept.keep(("Bash", facts, (("command", str(number)),)), ruling, Sight())
+        kept.keep(("Bash", (("command", str(number)),)), facts, ruling, Sight())
         assert len(kept._kept) <= _MAX_KEPT
-    kept.keep(("Bash", facts, ()), ruling, Sight(tuple(f"/{number}" for number in range(1_000))))
-    assert kept.find(("Bash", facts, ())) is None
+    kept.keep(("Bash", ()), facts, ruling, Sight(tuple(f"/{number}" for number in range(1_000))))
+    assert kept.find(("Bash", ()), facts) is None
+
+
+def test_a_precedent_holds_for_the_same_facts_of_the_tool_only() -> None:
+    """A tool that now reads or writes something else is judged anew; equal facts are the same facts."""
+    kept = Precedents()
+    ruling = (Finding(behavior="ask", decision=Ask(""), by="nothing"), ())
+    facts = known_facts("Edit")
+    kept.keep(("Edit", ()), facts, ruling, Sight())
+    assert kept.find(("Edit", ()), replace(facts, writes="path")) is None
+    assert kept.find(("Edit", ()), replace(facts)) == (ruling, Sight())
 
 
 def test_long_inputs_are_judged_each_time(tmp_path: Path) -> None:

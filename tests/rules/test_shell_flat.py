@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent_sdk.rules import deny_readings as long_way
 from agent_sdk.rules.deny_readings import deny_readings
+from agent_sdk.rules.program_calls import program_call
 from agent_sdk.rules.shell import full_reading, read_command
 from agent_sdk.rules.shell_flat import flat_script
 from agent_sdk.rules.shell_nodes import ShellReading
@@ -20,6 +22,8 @@ WORDS = [
     *('"!"', "'$x'", '"$x"', "'`'", '"\\"', "'# x'", "#", "'2>&1'", '"&&"', "'{a,b}'", "{}", "~", "*", "[", "]"),
     *("sh", "BASH.exe", "/bin/sh/", "-xsh", "--exec=sh", "fd", "xargs", "sudo", "env", "find", "-exec", "at", "cat"),
     *("echo", "eval", "source", ".", "/dev/stdin", "ld-x", "busybox", "timeout", "-c", "trap", "watch", "parallel"),
+    *("tar", "--to-command=sh", "rsync", "-e", "npm2", "crontab2", "tee", "pytest", "-p", "$x", '"$y z"', "{sh,x}"),
+    *('"a $x"', '"${x}.y"', '"$x$y"', '" $x"', '"$PS1"', '"a $_ b "'),
     *("in", "do", "time", "if", "test", "let", "export", "cd", "sub", "2>&1", ">/dev/null", "2>/dev/null", ">&2", ">x"),
 ]
 JOINTS = [" && ", " || ", " | ", "; ", " ; ", ";", " & ", "|", "\n"]
@@ -75,6 +79,7 @@ def test_each_quoted_character_is_read_as_by_grammar_and_lexer() -> None:
         "pytest tests/test_x.py -q",
         "cd sub && npm test -- --grep name 2>&1 | tail -5",
         "git commit -m 'a $b `c`' && git push",
+        'npm test -- --grep "name of $USER, ${x}" && ls "$HOME/a b"',
         'make CC=gcc -j4 "a b" || echo no; ls >/dev/null 2>&1',
     ],
 )
@@ -105,7 +110,12 @@ def test_common_lines_are_flat(line: str) -> None:
         pytest.param("ls &", id="background"),
         pytest.param("ls 2>&1 x", id="word behind a redirection"),
         pytest.param("ls 'a'b", id="glued quotes"),
-        pytest.param('ls "$x"', id="expansion"),
+        pytest.param("ls $x", id="bare variable"),
+        pytest.param('ls "$1"', id="numbered parameter"),
+        pytest.param('ls "${x:-y}"', id="expansion with an operator"),
+        pytest.param('ls "$(x)"', id="substitution"),
+        pytest.param('ls "a$"', id="lone dollar"),
+        pytest.param('ls "a $x $y"', id="nothing but a blank before a variable"),
         pytest.param('ls "a\\b"', id="backslash in double quotes"),
         pytest.param("ls *", id="glob"),
         pytest.param("ls ~", id="tilde"),
@@ -128,7 +138,7 @@ def test_ordinary_programs_have_no_reading_that_the_long_way_would_find(line: st
     reading = full_reading(line)
     short = deny_readings(reading)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_way, "_is_ordinary", lambda command: False)
+        patch.setattr(long_way, "program_call", lambda words: replace(program_call(words), ordinary=False))
         assert deny_readings(reading) == short
 
 
