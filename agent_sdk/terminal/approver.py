@@ -63,9 +63,7 @@ class TerminalApprover:
         if when_gone not in ("deny", "defer"):
             raise OptionsError(f"when_gone is 'deny' or 'defer', got {when_gone!r}", option="when_gone")
         if mode == "rich" and not _has_toolkit():
-            raise OptionsError(
-                "the rich terminal needs prompt_toolkit: pip install prompt_toolkit (the extra `terminal`)", option="mode"
-            )
+            raise OptionsError("the rich terminal needs prompt_toolkit: pip install prompt_toolkit", option="mode")
         self._console = console or Console(reader=LineReader(input), output=output)
         self._by = by
         self._mode = mode
