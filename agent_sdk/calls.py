@@ -66,9 +66,13 @@ class ToolCall:
         """The same call with another effective input."""
         return replace(self, effective=new)
 
-    def digest(self, schema_digest: str) -> str:
-        """What an approval is bound to: the tool, the input that would run, and the tool's schema."""
-        return digest([self.tool, self.effective, schema_digest])
+    def digest(self, schema_digest: str, state: str | None = None) -> str:
+        """What an approval is bound to: the tool, the input that would run, the tool's schema.
+
+        And the `state` of the file, when the approval is bound to one.
+        """
+        shown: list[Json] = [self.tool, self.effective, schema_digest]
+        return digest(shown if state is None else [*shown, state])
 
 
 ResultContent: TypeAlias = str | Sequence[JsonObject]

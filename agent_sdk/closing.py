@@ -11,8 +11,10 @@ from agent_sdk.messages import AssistantMessage, UserMessage, content_block
 from agent_sdk.models.reply import Reply
 from agent_sdk.parking import pending_approval, settled_call
 from agent_sdk.permissions import messages
+from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import results_content, value_of
-from agent_sdk.session import Session, target_state
+from agent_sdk.session import Session
+from agent_sdk.tools.state import same_place
 from agent_sdk.turn import Turn
 from agent_sdk.values import Json, JsonObject, copied_object
 
@@ -79,8 +81,8 @@ async def park_turn(session: Session, turn: Turn) -> None:
     assert deferral is not None, "calls are deferred only where the store can park them"
     now = await deferral.now()
     for docket in turn.deferred:
-        if docket.verdict is not None and docket.verdict.state is None and docket.call.id not in turn.parked_before:
-            docket.verdict = replace(docket.verdict, state=await target_state(docket.tool, docket.verdict.call))
+        if docket.call.id not in turn.parked_before:
+            await _bind(session, turn, docket)
     pending = [pending_approval(docket, now, turn.parked_before.get(docket.call.id)) for docket in turn.deferred]
     settled = [
         settled_call(docket, docket.verdict, None if _is_in_journal(turn, call_id) else turn.results.get(call_id))
@@ -92,6 +94,16 @@ async def park_turn(session: Session, turn: Turn) -> None:
     await session.ledger.park(turn.unrecorded, settled, pending)
     turn.unrecorded = []
     turn.parked = True
+
+
+async def _bind(session: Session, turn: Turn, docket: Docket) -> None:
+    """Let the call wait for its file as it is now: what the turn's own calls made of it since it was shown is ours."""
+    verdict = docket.verdict
+    if verdict is None or (verdict.state is not None and not turn.has_written):
+        return
+    state = await session.target_state(docket.tool, verdict.call)
+    if verdict.state is None or (state is not None and same_place(state, verdict.state)):
+        docket.verdict = replace(verdict, state=state)
 
 
 def _is_in_journal(turn: Turn, call_id: str) -> bool:

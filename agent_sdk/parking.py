@@ -24,8 +24,8 @@ def pending_approval(docket: Docket, now: datetime, before: PendingApproval | No
     call, tool = verdict.call, docket.tool
     lifetime = verdict.decision.lifetime if isinstance(verdict.decision, Defer) else None
     questions = call.effective.get("questions") if tool.accept is not None else None
-    digest = call.digest(tool.schema_digest)
     state = verdict.state if verdict.state is not None or before is None else before.state
+    digest = call.digest(tool.schema_digest, state)
     same = before is not None and (before.digest, before.state, before.unknown) == (digest, state, docket.unknown)
     return PendingApproval(
         session_id=call.session_id,

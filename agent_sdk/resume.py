@@ -23,7 +23,7 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.desk import fitted, refusal
 from agent_sdk.permissions.judge import deny_rules
 from agent_sdk.permissions.pipeline import Docket, case_of
-from agent_sdk.session import Session, target_of
+from agent_sdk.session import Session
 from agent_sdk.sessions.records import Answer, OpenTurn, PendingApproval, SettledCall
 from agent_sdk.turn import Turn
 from agent_sdk.values import JsonObject
@@ -133,7 +133,7 @@ class _Reentry:
         docket.parked = True
         docket.unknown = parked.unknown
         answer = parked.answer
-        if self._changed(docket, parked.tool_input, parked.digest, parked.cwd):
+        if self._changed(docket, parked.tool_input, parked.digest, parked.cwd, parked.state):
             if self.session.options.on_tool_changed == "deny":
                 return self._refuse(docket, messages.TOOL_CHANGED)
             if answer is not None:
@@ -153,9 +153,10 @@ class _Reentry:
             self.to_judge.append(docket)
         return None
 
-    def _changed(self, docket: Docket, effective: JsonObject, digest: str, cwd: str) -> bool:
+    def _changed(self, docket: Docket, effective: JsonObject, digest: str, cwd: str, state: str | None = None) -> bool:
         """Whether the tool is another one than that which was shown, or the folder in which it would run is gone."""
-        return digest != docket.call.rewritten(effective).digest(docket.tool.schema_digest) or not os.path.isdir(cwd)
+        now = docket.call.rewritten(effective).digest(docket.tool.schema_digest, state)
+        return digest != now or not os.path.isdir(cwd)
 
     async def _answered(
         self, docket: Docket, effective: JsonObject, answer: Answer, cwd: str, state: str | None
@@ -179,8 +180,9 @@ class _Reentry:
                         call = call.rewritten(fitted(docket.tool, call, update))
                     except Unfit as unfit:
                         return self._refuse(docket, messages.bad_rewrite(str(unfit)))
-                    if target_of(docket.tool, call) != target_of(docket.tool, docket.call):
-                        docket.verdict = replace(docket.verdict, state=None)  # another file than was shown
+                    if self.session.target_of(docket.tool, call) != self.session.target_of(docket.tool, docket.call):
+                        state = await self.session.target_state(docket.tool, call)  # another file than was shown
+                        docket.verdict = replace(docket.verdict, state=state)
                 docket.verdict = replace(docket.verdict, call=call, decision=allow, reason=f"{who} said yes")
         if self.turn.aborted:
             return None  # a denial before this one has stopped the turn

@@ -27,6 +27,7 @@ from agent_sdk.models.reply import Reply
 from agent_sdk.options import AgentOptions
 from agent_sdk.permissions.desk import Gates
 from agent_sdk.permissions.in_force import CurrentPolicy
+from agent_sdk.permissions.judge import Case, find
 from agent_sdk.permissions.pipeline import Pipeline
 from agent_sdk.permissions.snapshot import Snapshot
 from agent_sdk.rules.files import FileView, OsFiles, Sight
@@ -134,7 +135,11 @@ class Session:
         self.post: Callable[[Message], None] | None = None
         self._outbox: list[Message] = []
         self.pipeline = Pipeline(
-            gates=_gates(options), policy=self.policy, scene=self.scene, target_state=target_state, on_wait=self.waited
+            gates=_gates(options),
+            policy=self.policy,
+            scene=self.scene,
+            target_state=self.target_state,
+            on_wait=self.waited,
         )
 
     @property
@@ -234,6 +239,22 @@ class Session:
             self.cwd = real
             self.policy.move_to(real)
 
+    async def target_state(self, tool: Tool, call: ToolCall) -> str | None:
+        """What an approval of the call is bound to (`tools/state.py`); `None` for a call that names no file."""
+        path = self.target_of(tool, call)
+        if path is None:
+            return None
+        snapshot = self.policy.snapshot
+        _, sight = find(Case(call=call, original=call.effective, facts=tool.facts(call.effective), snapshot=snapshot))
+        target = opened_file(tool, call, snapshot.place.files, sight) or path
+        look = partial(bound_state, path, target, writes=tool.writes is not None)
+        return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+
+    def target_of(self, tool: Tool, call: ToolCall) -> str | None:
+        """The file that a call names to write or read it, as an absolute path; `None` when it names none."""
+        name = tool.writes or tool.reads
+        return None if name is None else _named_file(call, name, self.policy.snapshot.place.files)
+
     async def write(self, entries: Sequence[Entry], *, closes: str | None = None) -> None:
         """Store entries, and the state before them when it changed."""
         state = self.settings.as_json(self.mode, self.cwd, self.directory)
@@ -256,21 +277,6 @@ def permission_entry(verdict: Verdict) -> Entry:
         rule=verdict.rule,
         trace=trace_to_json(verdict.trace),
     )
-
-
-async def target_state(tool: Tool, call: ToolCall) -> str | None:
-    """What an approval of the call is bound to (`tools/state.py`); `None` for a call that names no file."""
-    path = target_of(tool, call)
-    if path is None:
-        return None
-    look = partial(bound_state, path, writes=tool.writes is not None)
-    return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
-
-
-def target_of(tool: Tool, call: ToolCall) -> str | None:
-    """The file that a call would write or read, as an absolute path; `None` when it names none."""
-    name = tool.writes or tool.reads
-    return None if name is None else _named_file(call, name, OsFiles())
 
 
 def opens_files(tool: Tool) -> bool:

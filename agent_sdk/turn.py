@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
+import anyio.to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_sdk.calls import ToolCall, ToolResult
@@ -19,13 +20,16 @@ from agent_sdk.permissions import messages
 from agent_sdk.permissions.pipeline import Docket
 from agent_sdk.results import with_note
 from agent_sdk.running import call_tool, hear_after
-from agent_sdk.session import Session, opened_file, opens_files, permission_entry, target_state
+from agent_sdk.session import Session, opened_file, opens_files, permission_entry
 from agent_sdk.sessions.records import Done, Entry, PendingApproval, SettledCall, Unknown
 from agent_sdk.tools.base import Tool
-from agent_sdk.tools.state import same_place
+from agent_sdk.tools.state import is_bound_to, same_place
 from agent_sdk.values import JsonObject, copied_object, fresh_uuid
 
 log = logging.getLogger("agent_sdk.tools")
+
+_MAX_LOOKS = 5
+"""How often a call is looked at before it runs, when somebody is asked about it each time."""
 
 
 class Turn:
@@ -84,6 +88,11 @@ class Turn:
     def deferred(self) -> list[Docket]:
         """The dockets that wait for a later answer, in call order."""
         return [d for id_, d in self.dockets.items() if _behavior(d) == "defer" and id_ not in self.results]
+
+    @property
+    def has_written(self) -> bool:
+        """Whether a call has begun that may have changed files."""
+        return any(not self.dockets[call_id].tool.read_only for call_id in self.started)
 
     def deferred_uses(self) -> list[DeferredToolUse]:
         """The parked calls as the result message names them."""
@@ -218,11 +227,9 @@ class Turn:
         Raises SessionBusyError when the session was taken over: nothing more is started then.
         """
         approved = [docket for id_, docket in self.dockets.items() if id_ not in self.results and _approved(docket)]
-        self._bound = {
-            d.call.id: d.verdict.state
-            for d in approved
-            if d.verdict is not None and d.verdict.state and d.verdict.result is None
-        }
+        self._bound = {}
+        for docket in approved:
+            self._bind(docket)
         self.to_settle = [] if self.parked else worth_keeping(self.dockets, self.results)
         with self.session.interrupt.guard():
             for group in _groups(approved):
@@ -320,28 +327,46 @@ class Turn:
             self._failure = self._failure or error
 
     async def _still_approved(self, docket: Docket) -> bool:
-        """Judge once more, just before the run. False when the call has got another end: denied or parked."""
+        """Judge once more, just before the run, and look whether the file is the one that was shown.
+
+        Where that asks somebody, both are done again with the answer. False when the call has got another end: denied
+        or parked.
+        """
+        for _ in range(_MAX_LOOKS):
+            asked = await self._look(docket)
+            if not _approved(docket):
+                self.take_verdicts()
+                return False
+            if not asked:
+                return True
+            self._bind(docket)
+        log.error("%s: what it would open changes again and again: denied", docket.call.id)
+        self._keep_from_running(docket, _error(messages.FILE_CHANGED), "the file changes again and again")
+        return False
+
+    async def _look(self, docket: Docket) -> bool:
+        """Judge once more and look at the file, if need be; ask when the approval does not hold. True when asked."""
         verdict = docket.verdict
         assert verdict is not None, "only approved calls come here"
         version = self.session.policy.snapshot.version
         if self._disk_touched or verdict.by_person or opens_files(docket.tool) or docket.version != version:
-            verdict = self._judged_now(docket)
-            if verdict.behavior == "ask":
-                await self.session.pipeline.ask_again(docket, verdict)
+            docket.verdict = self._judged_now(docket)
+            if docket.verdict.behavior == "ask":
+                await self.session.pipeline.ask_again(docket, docket.verdict)
                 self.note_asked(docket)
-                verdict = self._judged_now(docket) if _approved(docket) else docket.verdict
-            docket.verdict = verdict
-        if _approved(docket) and docket.call.id in self._bound and not await self._file_as_shown(docket):
+                return True
+        if _approved(docket) and docket.call.id in self._bound and not await self._opens_what_was_shown(docket):
             log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
             await self.session.pipeline.ask_about_change(docket)
             self.note_asked(docket)
-            if _approved(docket):
-                docket.verdict = verdict = self._judged_now(docket)
-                self._bound[docket.call.id] = verdict.state or self._bound[docket.call.id]
-        if _approved(docket):
             return True
-        self.take_verdicts()
         return False
+
+    def _bind(self, docket: Docket) -> None:
+        """The newest approval counts for the file as it was shown with it."""
+        verdict = docket.verdict
+        if verdict is not None and verdict.state and verdict.result is None:
+            self._bound[docket.call.id] = verdict.state
 
     def _judged_now(self, docket: Docket) -> Verdict:
         """The verdict at this moment, and the file that it is about."""
@@ -358,9 +383,20 @@ class Turn:
             for notice in docket.requested.notices:
                 self.session.tell("hook_message", message=notice)
 
+    async def _opens_what_was_shown(self, docket: Docket) -> bool:
+        """Whether the file that was judged, and would be opened, is the one that was approved, as it was shown."""
+        verdict, target = docket.verdict, docket.target
+        path = None if verdict is None else self.session.target_of(docket.tool, verdict.call)
+        if path is None or target is None:
+            return True
+        bound = self._bound[docket.call.id]
+        return await anyio.to_thread.run_sync(is_bound_to, bound, path, target, abandon_on_cancel=True)
+
     async def _file_as_shown(self, docket: Docket) -> bool:
         verdict = docket.verdict
-        return verdict is None or await target_state(docket.tool, verdict.call) == self._bound[docket.call.id]
+        return (
+            verdict is None or await self.session.target_state(docket.tool, verdict.call) == self._bound[docket.call.id]
+        )
 
     async def _begin_and_run(self, docket: Docket, verdict: Verdict) -> None:
         call, ledger = verdict.call, self.session.ledger
@@ -388,8 +424,8 @@ class Turn:
         closing = self._closes_next()
         self.results[call.id] = result  # known from here on, whatever becomes of the store
         await ledger.end(key, result, closing=closing)
-        await self._follow(docket, others)
         after = await hear_after(self.session, call, result)
+        await self._follow(docket, others)
         self.stop = after.stop if self.stop is None else self.stop
         self.results[call.id] = after.result
         if after.result is not result:
@@ -410,7 +446,7 @@ class Turn:
         return frozenset([d.call.id for d in waiting if not await self._file_as_shown(d)])
 
     async def _follow(self, docket: Docket, stale: frozenset[str]) -> None:
-        """This tool may have changed files that later calls of the turn were approved for: that change is ours.
+        """This tool and the hooks after it may have changed files of later approved calls: that change is ours.
 
         Not so where it made a path lead to another file: nobody approved that one.
         """
@@ -418,7 +454,7 @@ class Turn:
             return
         for waiting in self._waiting_for_file(docket):
             if waiting.call.id not in stale and waiting.verdict is not None:
-                state = await target_state(waiting.tool, waiting.verdict.call)
+                state = await self.session.target_state(waiting.tool, waiting.verdict.call)
                 if state is not None and same_place(state, self._bound[waiting.call.id]):
                     self._bound[waiting.call.id] = state
 

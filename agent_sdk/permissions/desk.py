@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import perf_counter
-from typing import Literal
+from typing import Literal, TypeVar
 
 from agent_sdk.callables import name_of, shown_as, told_error, traceable
 from agent_sdk.calls import ToolCall, ToolResult
@@ -90,6 +90,9 @@ class WrongAnswer(Unfit):
     """The answers to a question do not fit it: the question is still open."""
 
 
+_Settled = TypeVar("_Settled", Verdict, Verdict | WrongAnswer)
+
+
 def is_question(tool: Tool) -> bool:
     """Whether the tool asks the person itself, so that an answer is part of its input."""
     return tool.accept is not None
@@ -116,6 +119,7 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
     matchers = gates.hooks.get("PermissionRequest", ())
     if matchers:
         call = waiting.case.call
+        shown = await waiting.state(call)
         heard = await hear(
             "PermissionRequest",
             call,
@@ -130,8 +134,8 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
             result = ToolResult(heard.stop, is_error=True)
             reason = f"a hook stopped the run: {heard.stop}"
             return settled(waiting, "deny", Deny(heard.stop), "permission_request", reason, result=result)
-        if (verdict := _request_hooks_decide(waiting, heard)) is not None:
-            return verdict
+        if (verdict := _request_hooks_decide(waiting, heard, shown)) is not None:
+            return await _bound(waiting, verdict)
         if isinstance(heard.said, Allow) and heard.rewritten_by:
             waiting = replace(waiting, case=replace(waiting.case, call=heard.call))
     if gates.can_use_tool is not None:
@@ -139,15 +143,15 @@ async def decide(waiting: Waiting, gates: Gates) -> Verdict:
     return _nobody(waiting, gates)
 
 
-def _request_hooks_decide(waiting: Waiting, heard: Heard) -> Verdict | None:
-    """What the PermissionRequest hooks decided, or None when the callback must."""
+def _request_hooks_decide(waiting: Waiting, heard: Heard, shown: str | None) -> Verdict | None:
+    """What the PermissionRequest hooks decided about the file as it was `shown`, or None when the callback must."""
     by, reason = "permission_request", f"hook {heard.by}"
     match heard.said:
         case Deny() as deny:
             result = refusal(deny, heard.fault, heard.unfit)
             return settled(waiting, "deny", deny, by, reason, result=result)
         case Defer() as defer:
-            return settled(waiting, "defer", defer, by, defer.reason or reason)
+            return settled(waiting, "defer", defer, by, defer.reason or reason, state=shown)
         case Allow() as allow:
             case = replace(waiting.case, call=heard.call)
             if (found := deny_rules(case)) is not None:
@@ -155,7 +159,7 @@ def _request_hooks_decide(waiting: Waiting, heard: Heard) -> Verdict | None:
             needs_answer = is_question(waiting.tool) and not _answered(waiting.tool, case.call)
             if needs_answer or (heard.rewritten_by and _ask_rule_covers(case)):
                 return None
-            return settled(waiting, "allow", allow, by, reason, call=case.call)
+            return settled(waiting, "allow", allow, by, reason, call=case.call, state=shown)
     return None
 
 
@@ -189,7 +193,7 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
     started = perf_counter()
     came = await ask_beside(waiting.elsewhere, lambda: callback(call.tool, handed, context), limit)
     if isinstance(came, Answer):
-        return _answered_elsewhere(waiting, came)
+        return await _bound(waiting, _answered_elsewhere(waiting, came))
     said = came.value
     fault: FaultKind | None = None
     details = ""
@@ -214,9 +218,16 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
         )
     verdict = _obeyed(waiting, said, shown, "can_use_tool")
     if (other := await _first_elsewhere(waiting, said, verdict)) is not None:
-        return _answered_elsewhere(waiting, other)
-    if isinstance(verdict, Verdict) and verdict.behavior == "allow" and verdict.call is not call:
-        return replace(verdict, state=await waiting.state(verdict.call))  # the person may have named another file
+        return await _bound(waiting, _answered_elsewhere(waiting, other))
+    return await _bound(waiting, verdict)
+
+
+async def _bound(waiting: Waiting, verdict: _Settled) -> _Settled:
+    """A yes for another file than was shown is bound to that one as it is now."""
+    if isinstance(verdict, Verdict) and verdict.behavior == "allow":
+        name = waiting.tool.writes or waiting.tool.reads
+        if name is not None and verdict.call.effective.get(name) != waiting.case.call.effective.get(name):
+            return replace(verdict, state=await waiting.state(verdict.call))
     return verdict
 
 

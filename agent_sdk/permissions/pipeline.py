@@ -203,7 +203,9 @@ class Pipeline:
 
     def _waiting(self, docket: Docket, asked: Verdict, assistant_text: str) -> Waiting:
         elsewhere = docket.elsewhere
-        if elsewhere is not None and not elsewhere.shows(docket.call.digest(docket.tool.schema_digest)):
+        if elsewhere is not None and not elsewhere.shows(
+            docket.call.digest(docket.tool.schema_digest, elsewhere.state)
+        ):
             elsewhere = None
         return Waiting(
             case=case_of(docket, self._snapshot(docket)),

@@ -16,18 +16,20 @@ _AT = " at "
 _PIECE = 1_048_576
 
 
-def bound_state(path: str, *, writes: bool) -> str:
-    """What the approval of a call that names the file `path` is bound to: where links lead, and what is there.
+def bound_state(path: str, target: str, *, writes: bool) -> str:
+    """What the approval of a call that names the file `path` is bound to: where that leads, and what is there.
 
-    `file_state` for a tool that writes the file, `"any"` for one that only reads it; ` at ` and the real path follow
-    when links lead elsewhere. Never raises.
+    `target` is where it leads, links followed. `file_state` for a tool that writes the file, `"any"` for one that only
+    reads it; ` at ` and the target follow when that is another path. Never raises.
     """
-    try:
-        real = os.path.realpath(path)
-    except (OSError, ValueError, RecursionError):  # the last one: a long chain of links
-        return UNREADABLE
-    state = file_state(real) if writes else _ANY
-    return state if real == path else f"{state}{_AT}{real}"
+    state = file_state(target) if writes else _ANY
+    return state if target == path else f"{state}{_AT}{target}"
+
+
+def is_bound_to(bound: str, path: str, target: str) -> bool:
+    """Whether the file `target`, which a call that names `path` would open, is the one that is bound, as it was."""
+    content, _, place = bound.partition(_AT)
+    return target == (place or path) and content in (_ANY, file_state(target))
 
 
 def content_in(bound: str) -> str | None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_sdk.tools.state import MAX_CONTENT_BYTES, bound_state, content_in, file_state, same_place
+from agent_sdk.tools.state import MAX_CONTENT_BYTES, bound_state, content_in, file_state, is_bound_to, same_place
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -127,33 +127,38 @@ def test_the_bound_is_exact(beyond: int, tmp_path: Path) -> None:
     assert state.partition(":")[0] == ("stat" if beyond else "sha256")
 
 
-PLACES = ["file", "link", "dangling", "folder/file", "below/file", "below/new", "loop", "nowhere/at/all"]
+BOUND: dict[str, tuple[str, str, str, bool]] = {
+    "as it was": ("file", "file", "x", True),
+    "other content": ("file", "file", "y", False),
+    "another file, the same content": ("file", "other", "x", False),
+    "gone": ("file", "gone", "x", False),
+}
 
 
-@pytest.mark.parametrize("writes", [True, False])
-@pytest.mark.parametrize("name", PLACES)
-def test_a_bound_state_tells_what_is_there_and_where_that_is(name: str, writes: bool, tmp_path: Path) -> None:
-    """The content of the file counts for one that writes; where links lead counts for both."""
-    (tmp_path / "folder").mkdir()
-    for file in ("file", "folder/file"):
-        (tmp_path / file).write_text("x")
-    for link, target in {"link": "file", "dangling": "nothing", "below": "folder", "loop": "loop"}.items():
-        (tmp_path / link).symlink_to(target)
-    path = f"{tmp_path}/{name}"
-    bound = bound_state(path, writes=writes)
-    assert content_in(bound) == (file_state(path) if writes else None)
-    moved = tmp_path / "other"
-    moved.mkdir()
-    for file in ("file", "link", "below"):
-        (tmp_path / file).unlink()
-    (tmp_path / "file").symlink_to(moved / "file")
-    (tmp_path / "link").symlink_to(moved / "file")
-    (tmp_path / "below").symlink_to(moved)
-    unmoved = name in ("dangling", "folder/file", "loop", "nowhere/at/all")
-    assert same_place(bound, bound_state(path, writes=writes)) is unmoved
-    assert (bound == bound_state(path, writes=writes)) is unmoved
+@pytest.mark.parametrize("writes", [True, False], ids=["writes", "reads"])
+@pytest.mark.parametrize("case", BOUND)
+def test_a_bound_state_holds_for_one_file_as_it_was(case: str, writes: bool, tmp_path: Path) -> None:
+    """The content counts for a tool that writes; where the path leads counts for both."""
+    before, after, content, holds = BOUND[case]
+    for name in ("file", "other"):
+        (tmp_path / name).write_text("x")
+    path, then, now = "/named/by/the/call", f"{tmp_path}/{before}", f"{tmp_path}/{after}"
+    bound = bound_state(path, then, writes=writes)
+    assert content_in(bound) == (file_state(then) if writes else None)
+    (tmp_path / before).write_text(content)
+    same = then == now
+    assert is_bound_to(bound, path, now) is (holds or (same and not writes))
+    assert same_place(bound, bound_state(path, now, writes=writes)) is same
+
+
+def test_a_path_that_leads_to_itself_is_bound_by_its_own_name(tmp_path: Path) -> None:
+    """So that what was bound by older versions still holds."""
+    path = f"{tmp_path}/file"
+    assert bound_state(path, path, writes=True) == "absent"
+    assert is_bound_to("absent", path, path)
+    assert not is_bound_to("absent", path, f"{tmp_path}/other")
 
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800", "/" + "a/" * 3000], ids=["NUL", "surrogate", "long"])
 def test_a_bound_state_never_raises(path: str) -> None:
-    assert isinstance(bound_state(path, writes=True), str)
+    assert isinstance(bound_state(path, path, writes=True), str)
