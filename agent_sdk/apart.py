@@ -67,6 +67,11 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
     return came
 
 
+def is_cancelled_natively() -> bool:
+    """Whether somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing."""
+    return _cancellations(_task()) > 0
+
+
 def _task() -> asyncio.Task[object] | None:
     """The task that this is, on asyncio. asyncio is looked up, not imported: on trio it need not be there."""
     module = sys.modules.get("asyncio")
@@ -77,5 +82,4 @@ def _task() -> asyncio.Task[object] | None:
 
 
 def _cancellations(task: asyncio.Task[object] | None) -> int:
-    """How often somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing."""
     return 0 if task is None else task.cancelling()

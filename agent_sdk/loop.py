@@ -47,7 +47,10 @@ async def run(session: Session, progress: Progress) -> AsyncGenerator[Message, N
                     while (item := await asking.news()) is not None:
                         yield item
                 except ModelError as error:
-                    progress.ended = endings.model_failed(error)
+                    interrupted = session.interrupt.requested  # it may make an error of the cancellation
+                    progress.ended = (
+                        endings.aborted("aborted_streaming") if interrupted else endings.model_failed(error)
+                    )
                 finally:
                     await asking.close()
                 if (reply := asking.reply) is not None:

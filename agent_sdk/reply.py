@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from time import monotonic
 from types import AsyncGeneratorType
+from typing import Protocol, runtime_checkable
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
+from agent_sdk.apart import is_cancelled_natively
 from agent_sdk.errors import ModelError
 from agent_sdk.history import USABLE_ID, tool_use_ids
 from agent_sdk.messages import Message, StreamEvent, SystemMessage
@@ -40,7 +43,6 @@ class Asking:
         self._request = build_request(session)
         self._builder = ReplyBuilder()
         self._stream: AsyncIterator[JsonObject] | None = None
-        self._began: float | None = None
         self._pause: float | None = None
         self._broken = self._unusable = 0
 
@@ -57,7 +59,7 @@ class Asking:
         try:
             event = await self._hear()
             if event is not None:
-                return StreamEvent(uuid=fresh_uuid(), session_id=self._session.id, event=copied_object(event))
+                return self._shown(event)
             await self.close()
             if self._session.interrupt.requested:
                 return None
@@ -72,13 +74,10 @@ class Asking:
         return None
 
     async def close(self) -> None:
-        """Close the stream, if one is open, and count the time that it took."""
+        """Close the stream, if one is open."""
         stream, self._stream = self._stream, None
         if stream is not None:
             await _close(stream)
-        if self._began is not None:
-            self._session.spent.api_seconds += monotonic() - self._began
-            self._began = None
 
     async def _hear(self) -> JsonObject | None:
         """Feed the builder, up to the next event that somebody wants to see. `None` at the end and after an interrupt.
@@ -86,17 +85,33 @@ class Asking:
         Raises StreamBroken, ModelError, and whatever else comes out of the stream.
         """
         session, builder, stream = self._session, self._builder, self._stream
-        if stream is None:
-            self._began = monotonic()
-            stream = self._stream = aiter(session.settings.model.stream(self._request))
-        with session.interrupt.guard():
-            async for event in stream:
-                if session.interrupt.requested:
-                    return None
-                builder.feed(event)
-                if session.options.include_partial_messages:
-                    return event
+        began = monotonic()
+        try:
+            if stream is None:
+                stream = self._stream = aiter(session.settings.model.stream(self._request))
+            with session.interrupt.guard():
+                async for event in stream:
+                    if session.interrupt.requested:
+                        return None
+                    builder.feed(event)
+                    if session.options.include_partial_messages:
+                        return event
+        except anyio.get_cancelled_exc_class():
+            await checkpoint_if_cancelled()
+            if is_cancelled_natively():
+                raise
+            raise ModelError("the model's stream was cancelled from inside") from None
+        finally:
+            session.spent.api_seconds += monotonic() - began
         return None
+
+    def _shown(self, event: JsonObject) -> Message:
+        """An event for the application, in a copy of its own. Raises StreamBroken for one that cannot be copied."""
+        try:
+            own = copied_object(event)
+        except TypeError as error:
+            raise StreamBroken(f"the stream held an event that is no JSON object: {error}") from None
+        return StreamEvent(uuid=fresh_uuid(), session_id=self._session.id, event=own)
 
     def _asked_again(self, error: StreamBroken) -> Message:
         """The stream broke: ask once more after a pause. Raises the error itself when it has broken too often."""
@@ -134,11 +149,16 @@ class Asking:
             await anyio.sleep(seconds)
 
 
+@runtime_checkable
+class _Closable(Protocol):
+    async def aclose(self) -> None: ...
+
+
 async def _close(stream: AsyncIterator[JsonObject]) -> None:
     """Close a stream that was left before its end. What goes wrong with that is no fault of the reply."""
     if isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None:
         return
-    if isinstance(stream, AsyncGenerator):
+    if isinstance(stream, _Closable):
         try:
             with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
                 await stream.aclose()

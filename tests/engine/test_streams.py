@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import anyio.lowlevel
@@ -156,3 +156,103 @@ async def test_a_stream_that_stays_broken_ends_with_its_own_error() -> None:
 async def test_a_script_is_such_a_stream_too() -> None:
     """The model of the tests and the ones above are the same to a run."""
     assert (await hold(ScriptedModel(["Hello."]))).result.result == "Hello."
+
+
+class Closable(Steps):
+    """An iterator that wants to be closed; after so many events it breaks."""
+
+    closed: ClassVar[list[bool]] = []
+
+    def __init__(self, breaks_after: int = 99) -> None:
+        super().__init__()
+        self.breaks_after = breaks_after
+
+    async def __anext__(self) -> Any:
+        if self.breaks_after == 0:
+            raise StreamBroken("cut")
+        self.breaks_after -= 1
+        return await super().__anext__()
+
+    async def aclose(self) -> None:
+        """Note it."""
+        self.closed.append(True)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("partial", [False, True], ids=["whole", "partial messages"])
+async def test_an_iterator_that_can_be_closed_is_closed(partial: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that broke and the one that came to its end."""
+    monkeypatch.setattr(Closable, "closed", [])
+    assert (await run(Streaming(Closable, lambda: Closable(2)), include_partial_messages=partial)).result == "Hello."
+    assert Closable.closed == [True, True]
+
+
+async def cancelled_from_inside() -> AsyncIterator[Any]:
+    """What it waits for is cancelled, not the run."""
+    yield EVENTS[0]
+    raise anyio.get_cancelled_exc_class()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("partial", [False, True], ids=["whole", "partial messages"])
+async def test_a_stream_that_is_cancelled_from_inside_is_a_model_error(partial: bool, anyio_backend_name: str) -> None:
+    """The run ends with a result; the conversation of a client goes on."""
+    if anyio_backend_name == "trio":
+        pytest.skip("trio's Cancelled cannot be raised by hand")
+    model = Streaming(generated, cancelled_from_inside)
+    settings = AgentOptions(model=model, session_store=InMemoryStore(), include_partial_messages=partial)
+    async with AgentClient(settings) as client:
+        await client.query("go")
+        last = [message async for message in client.receive_response()][-1]
+        assert isinstance(last, ResultMessage)
+        assert last.terminal_reason == "model_error"
+        assert "cancelled from inside" in " ".join(last.errors)
+        await client.query("again")
+        assert [message async for message in client.receive_response()][-1].result == "Hello."  # type: ignore[union-attr]
+
+
+async def makes_an_error_of_it() -> AsyncIterator[Any]:
+    """A client that tells a cancellation as a failure."""
+    yield EVENTS[0]
+    try:
+        await anyio.sleep(20)
+    except BaseException:
+        raise ModelError("the connection is gone") from None
+
+
+@pytest.mark.anyio
+async def test_an_interrupt_that_becomes_an_error_is_still_an_interrupt() -> None:
+    async with AgentClient(
+        AgentOptions(model=Streaming(makes_an_error_of_it), session_store=InMemoryStore())
+    ) as client:
+        await client.query("go")
+        await anyio.wait_all_tasks_blocked()
+        await client.interrupt()
+        last = [message async for message in client.receive_response()][-1]
+        assert isinstance(last, ResultMessage)
+        assert last.terminal_reason == "aborted_streaming"
+
+
+@pytest.mark.anyio
+async def test_the_time_of_the_model_is_not_the_time_of_its_reader() -> None:
+    """`duration_api_ms` counts while the stream is waited for, not while the application looks at an event."""
+    settings = AgentOptions(model=Streaming(generated), session_store=InMemoryStore(), include_partial_messages=True)
+    messages = []
+    async for message in query("go", options=settings):
+        messages.append(message)
+        await anyio.sleep(0.05)
+    assert isinstance(messages[-1], ResultMessage)
+    assert messages[-1].duration_api_ms < messages[-1].duration_ms / 2
+
+
+async def deep() -> AsyncIterator[Any]:
+    """An event that nobody could copy."""
+    value: Any = []
+    for _ in range(100_000):
+        value = [value]
+    yield {"type": "x", "value": value}
+
+
+@pytest.mark.anyio
+async def test_an_event_that_cannot_be_shown_breaks_the_reply() -> None:
+    assert (await run(Streaming(generated, deep), include_partial_messages=True)).result == "Hello."
