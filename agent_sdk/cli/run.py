@@ -193,6 +193,8 @@ class _Session:
     async def _tick(self) -> None:
         while True:
             await anyio.sleep(0.25)
+            if self._asking is not None:
+                continue  # a person is typing
             with suppress(OSError, ValueError):
                 self._progress.tick()
 
