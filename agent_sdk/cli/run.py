@@ -85,6 +85,7 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
         model = ScriptedModel.from_file(arguments.script)
     # A program that reads our JSON is no person: somebody is asked only where somebody sees the question and can type.
     somebody = (not arguments.json or is_terminal(sys.stdin, sys.stderr)) and not arguments.ask_nobody
+    somebody = somebody and not (_goes_on(arguments) and console.has_ended)
     # What was not typed is left to the stored session, when one is resumed.
     stored = arguments.resume is not None or arguments.go_on
     mode = {} if arguments.mode is None else {"permission_mode": arguments.mode}
@@ -108,7 +109,18 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
 
 
 def _approver(arguments: Namespace, console: Console) -> TerminalApprover:
-    return TerminalApprover(console=console, mode="plain" if arguments.plain else "auto", offer_defer=True)
+    """Asks at the terminal. Where a session goes on, an input that ends leaves parked calls parked."""
+    return TerminalApprover(
+        console=console,
+        mode="plain" if arguments.plain else "auto",
+        offer_defer=True,
+        when_gone="defer" if _goes_on(arguments) else "deny",
+    )
+
+
+def _goes_on(arguments: Namespace) -> bool:
+    """Whether a stored session is resumed where it stands, without new words."""
+    return arguments.prompt is None
 
 
 def _directory(arguments: Namespace, store: SQLiteStore) -> str:
