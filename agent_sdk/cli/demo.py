@@ -168,7 +168,7 @@ async def _play(play: Play, console: Console, approver: TerminalApprover, folder
     result: ResultMessage | None = None
     async with aclosing(query(play.prompt, options=options)) as messages:
         async for message in messages:
-            console.say(*message_lines(message))
+            console.say(*message_lines(message, f" --store {shlex.quote(str(file))}"))
             if isinstance(message, ResultMessage):
                 result = message
     if result is not None:

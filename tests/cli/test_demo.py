@@ -43,6 +43,13 @@ def test_without_a_terminal_the_script_answers(shown: str) -> None:
     assert "\x1b" not in shown
 
 
+def test_every_command_that_is_shown_names_the_store_of_the_demonstration(shown: str) -> None:
+    """Its sessions are not in the user's own one."""
+    commands = [line for line in shown.splitlines() if "agent-sdk show" in line or line.startswith("$ agent-sdk")]
+    assert len(commands) >= 4
+    assert all("--store" in line for line in commands)
+
+
 def test_yes_at_a_terminal_asks_nobody() -> None:
     """`--yes` takes the answers from the script where somebody could type."""
     child = at_terminal("demo", "--yes")
