@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
@@ -14,6 +15,7 @@ from agent_sdk.cli.show import call_line
 from agent_sdk.cli.stores import add_store_argument, moment_words, span_words, store_of, store_words
 from agent_sdk.cli.wire import approval_to_json
 from agent_sdk.decisions import Allow, Deny, trace_lines
+from agent_sdk.errors import DeferralError
 from agent_sdk.inbox import Inbox
 from agent_sdk.render.card import Questions
 from agent_sdk.render.text import visible
@@ -22,6 +24,7 @@ from agent_sdk.sessions.codec import trace_from_json
 from agent_sdk.sessions.records import PendingApproval
 from agent_sdk.sessions.store import DeferralStore
 from agent_sdk.terminal.draw import card_lines, question_lines
+from agent_sdk.tools.ask_user_question import NAME as QUESTION_TOOL
 from agent_sdk.values import Json, JsonObject, to_text
 
 
@@ -147,7 +150,23 @@ async def _decision(arguments: Namespace, inbox: Inbox) -> Allow | Deny:
     if arguments.answer:
         approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
         changed = {**(changed or {}), "answers": _answers(arguments.answer, approval)}
+    if changed is None:
+        await _refuse_bare_yes(arguments, inbox)
     return Allow(changed, note=message, remember=arguments.remember)
+
+
+async def _refuse_bare_yes(arguments: Namespace, inbox: Inbox) -> None:
+    """A question card is answered by answers. Raises Problem for a yes without any; what is not parked is not ours."""
+    try:
+        approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    except DeferralError:
+        return
+    if _is_open_card(approval):
+        raise Problem(
+            "these are questions, and allow alone answers none of them",
+            where="agent-sdk answer",
+            to_do=f"add{_answer_words(approval)} or other answers; to answer nothing, say deny instead of allow",
+        )
 
 
 def _answers(given: Sequence[str], approval: PendingApproval) -> dict[str, Json]:
@@ -220,12 +239,37 @@ def _whole_lines(approval: PendingApproval) -> Iterator[str]:
 
 
 def _how_lines(approval: PendingApproval, store: str) -> list[str]:
+    """The commands that answer, as they can be typed."""
     if approval.answer is not None:
         return []
     call = f"agent-sdk answer {approval.session_id} {approval.tool_use_id}"
-    return [
-        visible(line, keep_newlines=False) for line in ("To answer:", f"  {call} allow{store}", f"  {call} deny{store}")
-    ]
+    words = (f"{call} allow{_answer_words(approval)}{store}", f"{call} deny{store}")
+    return ["To answer:", *(f"  {visible(line, keep_newlines=False)}" for line in words)]
+
+
+def _answer_words(approval: PendingApproval) -> str:
+    """The options that answer every question of a card with its first option, with a blank before them."""
+    if not _is_open_card(approval):
+        return ""
+    answers = {str(question.get("question", "")): _first_label(question) for question in approval.questions}
+    words = "".join(f" --answer {shlex.quote(f'{question}={label}')}" for question, label in answers.items())
+    if visible(words, keep_newlines=False) == words:
+        return words
+    return f" --input {shlex.quote(to_text({'answers': answers}))}"  # JSON holds what cannot be shown as it is
+
+
+def _first_label(question: JsonObject) -> str:
+    match question.get("options"):
+        case [{"label": str(label)}, *_]:
+            return label
+        case _:
+            return "your words"
+
+
+def _is_open_card(approval: PendingApproval) -> bool:
+    """Whether this is a question card that nobody has filled in."""
+    is_card = approval.tool_name == QUESTION_TOOL and bool(approval.questions)
+    return is_card and approval.answer is None and not approval.tool_input.get("answers")
 
 
 PENDING = Command(

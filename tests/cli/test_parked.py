@@ -128,12 +128,12 @@ def test_what_can_be_answered(words: list[str], seen: str, run: Run) -> None:
     assert not Path("out.txt").exists()
 
 
-def test_questions_are_answered_by_their_text(run: Run, tmp_path: Path) -> None:
-    """Also when the question holds `=`; several labels of one question are a list."""
-    Path("script.json").write_text(json.dumps({"turns": [{"content": [CARD]}]}))
+def park_a_card(card: Any = CARD) -> None:
+    """A question card waits, in the session `s`."""
+    Path("script.json").write_text(json.dumps({"turns": [{"content": [card]}]}))
 
     async def park() -> None:
-        store = SQLiteStore(tmp_path / "s.sqlite")
+        store = SQLiteStore("s.sqlite")
         options = AgentOptions(
             model=ScriptedModel.from_file("script.json"), can_use_tool=later, session_store=store, session_id="s"
         )
@@ -142,6 +142,11 @@ def test_questions_are_answered_by_their_text(run: Run, tmp_path: Path) -> None:
         store.close()
 
     anyio.run(park)
+
+
+def test_questions_are_answered_by_their_text(run: Run) -> None:
+    """Also when the question holds `=`; several labels of one question are a list."""
+    park_a_card()
     _, shown = run("show", "s", "q")
     assert "(1/2) Which = one?" in shown
     code, shown = run("answer", "s", "q", "allow", "--answer", "One=A")
@@ -150,6 +155,33 @@ def test_questions_are_answered_by_their_text(run: Run, tmp_path: Path) -> None:
     answers = [word for given in ("Which = one?=B", "Which ones?=C", "Which ones?=D") for word in ("--answer", given)]
     assert run("answer", "s", "q", "allow", *answers)[0] == 0
     assert '"Which = one?"="B", "Which ones?"="C, D"' in resumed(run, "s")[1]
+
+
+@pytest.mark.parametrize("question", ["Which = 'one'?", "Which\n\x1b one?"], ids=["quotes", "control characters"])
+def test_a_card_shows_how_it_is_answered(question: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its own questions and an option of each, as it can be typed."""
+    first, second = CARD["input"]["questions"]
+    park_a_card({**CARD, "input": {"questions": [{**first, "question": question}, second]}})
+    allow, deny = commands_in(run("show", "s", "q")[1])
+    assert deny[-3:] == ["deny", "--store", str(Path("s.sqlite").absolute())]
+    assert main(allow) == 0
+    assert '"Which ones?"="C"' in resumed(run, "s")[1].replace("\\n", "")
+
+
+def test_a_bare_yes_does_not_throw_questions_away(run: Run) -> None:
+    """It is refused with words that answer; deny answers nothing, on purpose."""
+    park_a_card()
+    for words in ([], ["--message", "as you like"]):
+        code, shown = run("answer", "s", "q", "allow", *words)
+        assert (code, len(shown.splitlines())) == (2, 3)
+        assert "--answer 'Which = one?=A' --answer 'Which ones?=C'" in shown
+        assert "say deny" in shown
+    assert "answered" not in run("show", "s", "q")[1]
+    assert run("answer", "s", "q", "deny")[0] == 0
+    assert run("answer", "s", "q", "allow") == (
+        1,
+        "Not taken: it was answered before, has expired, or its session went on.\n",
+    )
 
 
 MISTAKES: list[tuple[list[str], str]] = [
