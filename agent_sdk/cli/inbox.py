@@ -27,6 +27,8 @@ from agent_sdk.terminal.draw import card_lines, question_lines
 from agent_sdk.tools.ask_user_question import NAME as QUESTION_TOOL
 from agent_sdk.values import Json, JsonObject, to_text
 
+ELSEWHERE = "perhaps it is in another --store"
+
 
 def add_pending_arguments(parser: ArgumentParser) -> None:
     """The options of `pending`."""
@@ -38,7 +40,7 @@ def add_pending_arguments(parser: ArgumentParser) -> None:
 
 
 def run_pending(arguments: Namespace) -> int:
-    """List the calls that wait for an answer. Exit code 1 when none does."""
+    """List the calls that wait for an answer. Exit code 1 when none does. Raises Problem for an unknown session."""
     return anyio.run(_pending, arguments)
 
 
@@ -50,6 +52,12 @@ async def _pending(arguments: Namespace) -> int:
             print(to_text(approval_to_json(approval)))
         else:
             print(*await _short_lines(approval, store), sep="\n")
+    if not found and arguments.session is not None and not await store.projects(arguments.session):
+        raise Problem(
+            f"the store has no session {arguments.session!r}",
+            where="the session",
+            to_do=f"see what there is: agent-sdk sessions{store_words(arguments)}; {ELSEWHERE}",
+        )
     if not found and not arguments.json:
         print("Nothing waits for an answer.")
     return Exit.OK if found else Exit.NO
@@ -63,13 +71,17 @@ def add_show_arguments(parser: ArgumentParser) -> None:
 
 
 def run_show(arguments: Namespace) -> int:
-    """Show one parked call whole, with what was considered and how to answer it. Raises DeferralError."""
+    """Show one parked call whole, with what was considered and how to answer it. Raises Problem."""
     return anyio.run(_show, arguments)
 
 
 async def _show(arguments: Namespace) -> int:
     store = store_of(arguments)
-    approval = await Inbox(store).show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    inbox = Inbox(store)
+    try:
+        approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    except DeferralError as error:
+        raise await _pointed(error, arguments, inbox) from None
     if arguments.json:
         print(to_text(approval_to_json(approval)))
     else:
@@ -101,13 +113,26 @@ def add_answer_arguments(parser: ArgumentParser) -> None:
 def run_answer(arguments: Namespace) -> int:
     """Store an answer. Exit code 0 when it is the first valid one, 1 when it came second or too late.
 
-    Raises Problem, and DeferralError for what does not fit.
+    Raises Problem, also for what does not fit.
     """
     return anyio.run(_answer, arguments)
 
 
 async def _answer(arguments: Namespace) -> int:
     inbox = Inbox(store_of(arguments))
+    try:
+        accepted = await _is_taken(arguments, inbox)
+    except DeferralError as error:
+        raise await _pointed(error, arguments, inbox) from None
+    if not accepted:
+        print("Not taken: it was answered before, has expired, or its session went on.")
+        return Exit.NO
+    resume = f"agent-sdk resume {arguments.session}{store_words(arguments)}"
+    print(f"Stored. It counts when the session is resumed: {visible(resume, keep_newlines=False)}")
+    return Exit.OK
+
+
+async def _is_taken(arguments: Namespace, inbox: Inbox) -> bool:
     result: Json = None
     decision: Allow | Deny | None = None
     if arguments.result is not None:
@@ -118,7 +143,7 @@ async def _answer(arguments: Namespace) -> int:
         raise Problem("there is no answer", where="agent-sdk answer", to_do="say allow or deny, or give --result")
     else:
         decision = await _decision(arguments, inbox)
-    accepted = await inbox.answer(
+    return await inbox.answer(
         arguments.session,
         arguments.tool_use_id,
         decision,
@@ -127,12 +152,32 @@ async def _answer(arguments: Namespace) -> int:
         digest=arguments.digest,
         agent_path=arguments.agent_path,
     )
-    if not accepted:
-        print("Not taken: it was answered before, has expired, or its session went on.")
-        return Exit.NO
-    resume = f"agent-sdk resume {arguments.session}{store_words(arguments)}"
-    print(f"Stored. It counts when the session is resumed: {visible(resume, keep_newlines=False)}")
-    return Exit.OK
+
+
+async def _pointed(error: DeferralError, arguments: Namespace, inbox: Inbox) -> Problem:
+    """What went wrong with a call, with the command that shows it and what its answer may hold."""
+    store, call = store_words(arguments), f"{arguments.session} {arguments.tool_use_id}"
+    where = f"call {arguments.tool_use_id} of session {arguments.session}"
+    try:
+        approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    except DeferralError:
+        return Problem(str(error), where=where, to_do=f"see what waits: agent-sdk pending{store}; {ELSEWHERE}")
+    expected = _expected(approval) if arguments.input or arguments.answer else ""
+    return Problem(str(error), where=where, to_do=f"{expected}see it: agent-sdk show {call}{store}")
+
+
+def _expected(approval: PendingApproval) -> str:
+    """The questions of a card, the fields of any other input."""
+    if approval.questions:
+        asked = ", ".join(repr(question.get("question")) for question in approval.questions)
+        return f"the questions are {asked}; "
+    match approval.input_schema:
+        case {"properties": dict(fields), **rest} if fields:
+            needed = rest.get("required")
+            told = (f"{name} (needed)" if isinstance(needed, list) and name in needed else name for name in fields)
+            return f"the input has {', '.join(told)}; "
+        case _:
+            return ""
 
 
 async def _decision(arguments: Namespace, inbox: Inbox) -> Allow | Deny:

@@ -16,7 +16,7 @@ from typing import NoReturn, TextIO
 from agent_sdk.cli.command import Command, Exit, Problem, escape_what_cannot_be_shown, say_aside
 from agent_sdk.cli.demo import DEMO
 from agent_sdk.cli.explain import EXPLAIN
-from agent_sdk.cli.inbox import ANSWER, PENDING, SHOW
+from agent_sdk.cli.inbox import ANSWER, ELSEWHERE, PENDING, SHOW
 from agent_sdk.cli.policy import POLICY
 from agent_sdk.cli.rules import RULES
 from agent_sdk.cli.run import RESUME, RUN
@@ -156,7 +156,7 @@ def _as_problem(error: AgentSDKError) -> Problem:
             where = f"call {error.tool_use_id} of session {error.session_id}" if error.tool_use_id else "the answer"
             return Problem(str(error), where=where, to_do="see what waits: agent-sdk pending")
         case SessionNotFoundError():
-            return Problem(str(error), where="the session", to_do="see what there is: agent-sdk sessions")
+            return Problem(str(error), where="the session", to_do=f"see what there is: agent-sdk sessions; {ELSEWHERE}")
         case SessionBusyError():
             to_do = "wait until that run has ended, then try again"
             return Problem(str(error), where="the session", to_do=to_do, code=Exit.ENVIRONMENT)

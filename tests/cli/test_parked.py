@@ -49,13 +49,14 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return run
 
 
-def parked(run: Run, *calls: Any, typed: str = "9\n") -> str:
-    """Park calls; the session's id."""
+def parked(run: Run, *calls: Any, typed: str = "9\n", alone: bool = True) -> str:
+    """Park calls; the session's id. `alone`: it is the only one."""
     Path("script.json").write_text(json.dumps({"turns": [{"content": list(calls or [BASH])}]}))
     code, shown = run("run", "go", "--script", "script.json", typed=typed)
     assert code == 0, shown
     _, listed = run("sessions", "--json")
-    (session,) = [json.loads(line) for line in listed.splitlines()]
+    session, *others = [json.loads(line) for line in listed.splitlines()]
+    assert not (alone and others)
     return str(session["session_id"])
 
 
@@ -217,7 +218,28 @@ def test_pages_of_pending_calls(run: Run) -> None:
     _, rest = run("pending", session, "--json", "--after", page["cursor"])
     assert [json.loads(line)["tool_use_id"] for line in rest.splitlines()] == ["c"]
     assert json.loads(run("show", session, "c", "--json")[1])["tool_use_id"] == "c"
-    assert run("pending", "another")[0] == 1
+    run("answer", session, "b", "deny")
+    run("answer", session, "c", "deny")
+    assert run("pending", session) == (1, "Nothing waits for an answer.\n")
+
+
+def test_faults_point_to_what_can_be_answered(run: Run) -> None:
+    """The questions or the fields, and the command that shows them; what is unknown may be in another store."""
+    park_a_card()
+    store = str(Path("s.sqlite").absolute())
+    code, shown = run("answer", "s", "q", "allow", "--answer", "Which color?=Red")
+    assert (code, shown.splitlines()[2]) == (
+        2, f"to do: the questions are 'Which = one?', 'Which ones?'; see it: agent-sdk show s q --store {store}",
+    )  # fmt: skip
+    session = parked(run, typed="9\n", alone=False)
+    shown = run("answer", session, "b", "allow", "--input", '{"cmd": "ls"}')[1]
+    assert "to do: the input has command (needed), " in shown
+    assert f"see it: agent-sdk show {session} b --store {store}" in shown
+    for words in (["show", session, "x"], ["answer", "x", "b", "allow"], ["pending", "x"], ["pending", "x", "--json"]):
+        code, shown = run(*words)
+        assert (code, len(shown.splitlines())) == (2, 3)
+        assert shown.endswith("; perhaps it is in another --store\n")
+    assert "no session 'x'" in shown
 
 
 def test_a_session_moves_to_another_store(run: Run) -> None:
