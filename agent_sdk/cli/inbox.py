@@ -12,7 +12,15 @@ import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem
 from agent_sdk.cli.show import call_line
-from agent_sdk.cli.stores import add_store_argument, moment_words, span_words, store_of, store_words
+from agent_sdk.cli.stores import (
+    ELSEWHERE,
+    add_store_argument,
+    check_known,
+    moment_words,
+    span_words,
+    store_of,
+    store_words,
+)
 from agent_sdk.cli.wire import approval_to_json
 from agent_sdk.decisions import Allow, Deny, trace_lines
 from agent_sdk.errors import DeferralError
@@ -26,8 +34,6 @@ from agent_sdk.sessions.store import DeferralStore
 from agent_sdk.terminal.draw import card_lines, question_lines
 from agent_sdk.tools.ask_user_question import NAME as QUESTION_TOOL
 from agent_sdk.values import Json, JsonObject, to_text
-
-ELSEWHERE = "perhaps it is in another --store"
 
 
 def add_pending_arguments(parser: ArgumentParser) -> None:
@@ -52,12 +58,8 @@ async def _pending(arguments: Namespace) -> int:
             print(to_text(approval_to_json(approval)))
         else:
             print(*await _short_lines(approval, store), sep="\n")
-    if not found and arguments.session is not None and not await store.projects(arguments.session):
-        raise Problem(
-            f"the store has no session {arguments.session!r}",
-            where="the session",
-            to_do=f"see what there is: agent-sdk sessions{store_words(arguments)}; {ELSEWHERE}",
-        )
+    if not found and arguments.session is not None:
+        await check_known(arguments.session, store, store_words(arguments))
     if not found and not arguments.json:
         print("Nothing waits for an answer.")
     return Exit.OK if found else Exit.NO

@@ -16,11 +16,12 @@ from typing import NoReturn, TextIO
 from agent_sdk.cli.command import Command, Exit, Problem, escape_what_cannot_be_shown, say_aside
 from agent_sdk.cli.demo import DEMO
 from agent_sdk.cli.explain import EXPLAIN
-from agent_sdk.cli.inbox import ANSWER, ELSEWHERE, PENDING, SHOW
+from agent_sdk.cli.inbox import ANSWER, PENDING, SHOW
 from agent_sdk.cli.policy import POLICY
 from agent_sdk.cli.rules import RULES
 from agent_sdk.cli.run import RESUME, RUN
 from agent_sdk.cli.sessions import EXPORT, IMPORT, PRUNE, SESSIONS
+from agent_sdk.cli.stores import ELSEWHERE
 from agent_sdk.errors import (
     AgentSDKError,
     DeferralError,

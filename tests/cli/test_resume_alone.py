@@ -80,3 +80,26 @@ def test_what_crashed_is_told_as_unknown(tmp_path: Path) -> None:
     assert (tmp_path / "effects").read_text() == "began\n"
     replayed = agent_sdk(tmp_path, "policy", "replay", session, "--all").stdout
     assert "resume), unknown" in replayed
+
+
+def test_without_a_key_nothing_is_asked_and_nothing_runs(parked: str, tmp_path: Path) -> None:
+    """It is told once, before anything else; the approved call and the one that waits are as they were."""
+    first = json.loads(agent_sdk(tmp_path, "pending", "--json").stdout.splitlines()[0])
+    assert agent_sdk(tmp_path, "answer", parked, first["tool_use_id"], "allow").returncode == 0
+    done = agent_sdk(tmp_path, "resume", parked, typed="1\n1\n")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == ["error", "where", "to do"]
+    assert "there is no key" in done.stderr
+    assert not (tmp_path / "one").exists()
+    assert "(completed" in agent_sdk(tmp_path, "resume", parked, "--script", "script.json", typed="1\n1\n").stdout
+
+
+def test_a_model_that_fails_is_told_once(tmp_path: Path) -> None:
+    """The transcript on standard output ends, and standard error says why."""
+    (tmp_path / "script.json").write_text(
+        json.dumps({"turns": [{"content": [], "faults": [{"kind": "http", "status": 401}]}]})
+    )
+    done = agent_sdk(tmp_path, "run", "go", "--script", "script.json")
+    assert done.returncode == 3
+    assert "(model_error" in done.stdout
+    assert (done.stdout + done.stderr).count("401") == 1
