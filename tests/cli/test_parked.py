@@ -272,7 +272,7 @@ def test_a_prompt_goes_on_with_a_session(run: Run) -> None:
     assert "superseded" in shown
     code, _ = run("run", "and now?", "--continue", "--script", "script.json", "--json")
     assert code == 0
-    assert len(run("sessions")[1].splitlines()) == 1
+    assert len(run("sessions", "--json")[1].splitlines()) == 1
 
 
 def test_the_directory_of_a_session_may_be_gone(run: Run) -> None:
