@@ -134,8 +134,21 @@ def _keep_settings(session: Session, options: AgentOptions, state: JsonObject) -
         own.tools,
     )
     if (kept.model.name, kept.system, kept.thinking) != (own.model.name, own.system, own.thinking):
-        session.warn("model, system prompt and thinking stay as they were stored until the open turn has ended")
+        if names := [name for name, differs in _given(options, kept, own) if differs]:
+            session.warn(
+                f"until the open turn has ended, what was stored counts, not what is given: {', '.join(names)}"
+            )
         session.settings, session.settings_after = kept, own
+
+
+def _given(options: AgentOptions, kept: Settings, own: Settings) -> list[tuple[str, bool]]:
+    """Which of these settings were given and differ from what is kept. A default that differs is no news."""
+    given = options.model_fields_set
+    return [
+        ("model", "model" in given and kept.model.name != own.model.name),
+        ("system_prompt", "system_prompt" in given and kept.system != own.system),
+        ("thinking", "thinking" in given and kept.thinking != own.thinking),
+    ]
 
 
 def settle_settings(session: Session) -> None:

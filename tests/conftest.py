@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import tempfile
 
 import pytest
 
-HOME_VARIABLES = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+HOME_VARIABLES = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """No test reads or writes the settings, the sessions or the git configuration of whoever runs the tests.
+
+    It happens before a test module is read: some keep the environment for the processes that they start.
+    """
+    home = tempfile.TemporaryDirectory(prefix="agent-sdk-tests-home-", ignore_cleanup_errors=True)
+    patch = pytest.MonkeyPatch()
+    for name in HOME_VARIABLES:
+        patch.setenv(name, home.name)
+    config.add_cleanup(home.cleanup)
+    config.add_cleanup(patch.undo)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,13 +33,3 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     """The two back ends that the package supports."""
     return str(request.param)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """No test reads or writes the settings, the state or the git configuration of whoever runs the tests."""
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in HOME_VARIABLES:
-            patch.setenv(name, str(home))
-        yield home

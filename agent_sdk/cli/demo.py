@@ -41,7 +41,6 @@ from agent_sdk.values import Json, JsonObject
 DEFAULT_PROMPT = "Show what you can do."
 TRY = "(try it all: change a command with 2, say no and why with 4, ask why you are asked with 6)"
 _WHO = {
-    "callback": "you",
     "answer": "somebody, from another process",
     "deny_rules": "deny rule",
     "allow_rules": "allow rule",
@@ -92,7 +91,8 @@ def _show(play: Play, arguments: Namespace) -> int:
         console.say(f"(the agent is a script, the tools are real; they work in {folder})", "")
         console.say(f"you: {visible(play.prompt)}")
         plain = arguments.plain or scripted
-        approver = TerminalApprover(console=console, by="you", mode="plain" if plain else "auto", offer_defer=True)
+        by = "the script" if scripted else "you"
+        approver = TerminalApprover(console=console, by=by, mode="plain" if plain else "auto", offer_defer=True)
         file = Path(elsewhere, "sessions.sqlite")
         ended_by = anyio.run(heeding_signals, partial(_play, play, console, approver, folder, file))
     return Exit.OK if ended_by is None else 128 + ended_by
@@ -168,7 +168,7 @@ async def _play(play: Play, console: Console, approver: TerminalApprover, folder
     result: ResultMessage | None = None
     async with aclosing(query(play.prompt, options=options)) as messages:
         async for message in messages:
-            console.say(*message_lines(message))
+            console.say(*message_lines(message, f" --store {shlex.quote(str(file))}"))
             if isinstance(message, ResultMessage):
                 result = message
     if result is not None:
@@ -211,7 +211,14 @@ def summary(decisions: Sequence[JsonObject]) -> list[str]:
 def _decided(entry: JsonObject) -> str:
     by = str(entry["by"])
     rule = f" {entry['rule']}" if entry["rule"] and by.endswith("_rules") else ""
-    return f"  {_call(entry)}  ({visible(_WHO.get(by, by) + rule, keep_newlines=False)})"
+    who = _answered_by(entry) if by == "callback" else _WHO.get(by, by)
+    return f"  {_call(entry)}  ({visible(who + rule, keep_newlines=False)})"
+
+
+def _answered_by(entry: JsonObject) -> str:
+    """Who the approver says has answered: the person, the script, or the end of what was typed."""
+    steps = [step for step in trace_from_json(entry["trace"]) if step.step == "callback"]
+    return steps[-1].by if steps else "you"
 
 
 def _call(entry: JsonObject) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
@@ -11,9 +12,18 @@ import anyio
 
 from agent_sdk.cli.command import Command, Exit, Problem
 from agent_sdk.cli.show import call_line
-from agent_sdk.cli.stores import add_store_argument, moment_words, span_words, store_of, store_words
+from agent_sdk.cli.stores import (
+    ELSEWHERE,
+    add_store_argument,
+    check_known,
+    moment_words,
+    span_words,
+    store_of,
+    store_words,
+)
 from agent_sdk.cli.wire import approval_to_json
 from agent_sdk.decisions import Allow, Deny, trace_lines
+from agent_sdk.errors import DeferralError
 from agent_sdk.inbox import Inbox
 from agent_sdk.render.card import Questions
 from agent_sdk.render.text import visible
@@ -22,6 +32,7 @@ from agent_sdk.sessions.codec import trace_from_json
 from agent_sdk.sessions.records import PendingApproval
 from agent_sdk.sessions.store import DeferralStore
 from agent_sdk.terminal.draw import card_lines, question_lines
+from agent_sdk.tools.ask_user_question import NAME as QUESTION_TOOL
 from agent_sdk.values import Json, JsonObject, to_text
 
 
@@ -35,7 +46,7 @@ def add_pending_arguments(parser: ArgumentParser) -> None:
 
 
 def run_pending(arguments: Namespace) -> int:
-    """List the calls that wait for an answer. Exit code 1 when none does."""
+    """List the calls that wait for an answer. Exit code 1 when none does. Raises Problem for an unknown session."""
     return anyio.run(_pending, arguments)
 
 
@@ -47,6 +58,8 @@ async def _pending(arguments: Namespace) -> int:
             print(to_text(approval_to_json(approval)))
         else:
             print(*await _short_lines(approval, store), sep="\n")
+    if not found and arguments.session is not None:
+        await check_known(arguments.session, store, store_words(arguments))
     if not found and not arguments.json:
         print("Nothing waits for an answer.")
     return Exit.OK if found else Exit.NO
@@ -60,13 +73,17 @@ def add_show_arguments(parser: ArgumentParser) -> None:
 
 
 def run_show(arguments: Namespace) -> int:
-    """Show one parked call whole, with what was considered and how to answer it. Raises DeferralError."""
+    """Show one parked call whole, with what was considered and how to answer it. Raises Problem."""
     return anyio.run(_show, arguments)
 
 
 async def _show(arguments: Namespace) -> int:
     store = store_of(arguments)
-    approval = await Inbox(store).show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    inbox = Inbox(store)
+    try:
+        approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    except DeferralError as error:
+        raise await _pointed(error, arguments, inbox) from None
     if arguments.json:
         print(to_text(approval_to_json(approval)))
     else:
@@ -98,13 +115,26 @@ def add_answer_arguments(parser: ArgumentParser) -> None:
 def run_answer(arguments: Namespace) -> int:
     """Store an answer. Exit code 0 when it is the first valid one, 1 when it came second or too late.
 
-    Raises Problem, and DeferralError for what does not fit.
+    Raises Problem, also for what does not fit.
     """
     return anyio.run(_answer, arguments)
 
 
 async def _answer(arguments: Namespace) -> int:
     inbox = Inbox(store_of(arguments))
+    try:
+        accepted = await _is_taken(arguments, inbox)
+    except DeferralError as error:
+        raise await _pointed(error, arguments, inbox) from None
+    if not accepted:
+        print("Not taken: it was answered before, has expired, or its session went on.")
+        return Exit.NO
+    resume = f"agent-sdk resume {arguments.session}{store_words(arguments)}"
+    print(f"Stored. It counts when the session is resumed: {visible(resume, keep_newlines=False)}")
+    return Exit.OK
+
+
+async def _is_taken(arguments: Namespace, inbox: Inbox) -> bool:
     result: Json = None
     decision: Allow | Deny | None = None
     if arguments.result is not None:
@@ -115,7 +145,7 @@ async def _answer(arguments: Namespace) -> int:
         raise Problem("there is no answer", where="agent-sdk answer", to_do="say allow or deny, or give --result")
     else:
         decision = await _decision(arguments, inbox)
-    accepted = await inbox.answer(
+    return await inbox.answer(
         arguments.session,
         arguments.tool_use_id,
         decision,
@@ -124,12 +154,32 @@ async def _answer(arguments: Namespace) -> int:
         digest=arguments.digest,
         agent_path=arguments.agent_path,
     )
-    if not accepted:
-        print("Not taken: it was answered before, has expired, or its session went on.")
-        return Exit.NO
-    resume = f"agent-sdk resume {arguments.session}{store_words(arguments)}"
-    print(f"Stored. It counts when the session is resumed: {visible(resume, keep_newlines=False)}")
-    return Exit.OK
+
+
+async def _pointed(error: DeferralError, arguments: Namespace, inbox: Inbox) -> Problem:
+    """What went wrong with a call, with the command that shows it and what its answer may hold."""
+    store, call = store_words(arguments), f"{arguments.session} {arguments.tool_use_id}"
+    where = f"call {arguments.tool_use_id} of session {arguments.session}"
+    try:
+        approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    except DeferralError:
+        return Problem(str(error), where=where, to_do=f"see what waits: agent-sdk pending{store}; {ELSEWHERE}")
+    expected = _expected(approval) if arguments.input or arguments.answer else ""
+    return Problem(str(error), where=where, to_do=f"{expected}see it: agent-sdk show {call}{store}")
+
+
+def _expected(approval: PendingApproval) -> str:
+    """The questions of a card, the fields of any other input."""
+    if approval.questions:
+        asked = ", ".join(repr(question.get("question")) for question in approval.questions)
+        return f"the questions are {asked}; "
+    match approval.input_schema:
+        case {"properties": dict(fields), **rest} if fields:
+            needed = rest.get("required")
+            told = (f"{name} (needed)" if isinstance(needed, list) and name in needed else name for name in fields)
+            return f"the input has {', '.join(told)}; "
+        case _:
+            return ""
 
 
 async def _decision(arguments: Namespace, inbox: Inbox) -> Allow | Deny:
@@ -147,7 +197,23 @@ async def _decision(arguments: Namespace, inbox: Inbox) -> Allow | Deny:
     if arguments.answer:
         approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
         changed = {**(changed or {}), "answers": _answers(arguments.answer, approval)}
+    if changed is None:
+        await _refuse_bare_yes(arguments, inbox)
     return Allow(changed, note=message, remember=arguments.remember)
+
+
+async def _refuse_bare_yes(arguments: Namespace, inbox: Inbox) -> None:
+    """A question card is answered by answers. Raises Problem for a yes without any; what is not parked is not ours."""
+    try:
+        approval = await inbox.show(arguments.session, arguments.tool_use_id, arguments.agent_path)
+    except DeferralError:
+        return
+    if _is_open_card(approval):
+        raise Problem(
+            "these are questions, and allow alone answers none of them",
+            where="agent-sdk answer",
+            to_do=f"add{_answer_words(approval)} or other answers; to answer nothing, say deny instead of allow",
+        )
 
 
 def _answers(given: Sequence[str], approval: PendingApproval) -> dict[str, Json]:
@@ -220,12 +286,37 @@ def _whole_lines(approval: PendingApproval) -> Iterator[str]:
 
 
 def _how_lines(approval: PendingApproval, store: str) -> list[str]:
+    """The commands that answer, as they can be typed."""
     if approval.answer is not None:
         return []
     call = f"agent-sdk answer {approval.session_id} {approval.tool_use_id}"
-    return [
-        visible(line, keep_newlines=False) for line in ("To answer:", f"  {call} allow{store}", f"  {call} deny{store}")
-    ]
+    words = (f"{call} allow{_answer_words(approval)}{store}", f"{call} deny{store}")
+    return ["To answer:", *(f"  {visible(line, keep_newlines=False)}" for line in words)]
+
+
+def _answer_words(approval: PendingApproval) -> str:
+    """The options that answer every question of a card with its first option, with a blank before them."""
+    if not _is_open_card(approval):
+        return ""
+    answers = {str(question.get("question", "")): _first_label(question) for question in approval.questions}
+    words = "".join(f" --answer {shlex.quote(f'{question}={label}')}" for question, label in answers.items())
+    if visible(words, keep_newlines=False) == words:
+        return words
+    return f" --input {shlex.quote(to_text({'answers': answers}))}"  # JSON holds what cannot be shown as it is
+
+
+def _first_label(question: JsonObject) -> str:
+    match question.get("options"):
+        case [{"label": str(label)}, *_]:
+            return label
+        case _:
+            return "your words"
+
+
+def _is_open_card(approval: PendingApproval) -> bool:
+    """Whether this is a question card that nobody has filled in."""
+    is_card = approval.tool_name == QUESTION_TOOL and bool(approval.questions)
+    return is_card and approval.answer is None and not approval.tool_input.get("answers")
 
 
 PENDING = Command(

@@ -21,6 +21,7 @@ from agent_sdk.cli.policy import POLICY
 from agent_sdk.cli.rules import RULES
 from agent_sdk.cli.run import RESUME, RUN
 from agent_sdk.cli.sessions import EXPORT, IMPORT, PRUNE, SESSIONS
+from agent_sdk.cli.stores import ELSEWHERE
 from agent_sdk.errors import (
     AgentSDKError,
     DeferralError,
@@ -156,7 +157,7 @@ def _as_problem(error: AgentSDKError) -> Problem:
             where = f"call {error.tool_use_id} of session {error.session_id}" if error.tool_use_id else "the answer"
             return Problem(str(error), where=where, to_do="see what waits: agent-sdk pending")
         case SessionNotFoundError():
-            return Problem(str(error), where="the session", to_do="see what there is: agent-sdk sessions")
+            return Problem(str(error), where="the session", to_do=f"see what there is: agent-sdk sessions; {ELSEWHERE}")
         case SessionBusyError():
             to_do = "wait until that run has ended, then try again"
             return Problem(str(error), where="the session", to_do=to_do, code=Exit.ENVIRONMENT)

@@ -7,6 +7,7 @@ import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -15,11 +16,12 @@ from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, 
 from agent_sdk.cli.progress import Progress
 from agent_sdk.cli.show import denial_lines
 from agent_sdk.cli.signals import Heard, heeding_signals
-from agent_sdk.cli.stores import add_store_argument, store_of, store_words
+from agent_sdk.cli.stores import add_store_argument, check_known, store_of, store_words
 from agent_sdk.cli.wire import message_to_json
 from agent_sdk.client import AgentClient
 from agent_sdk.copies import session_directory
 from agent_sdk.messages import Message, ResultMessage
+from agent_sdk.models.anthropic import make_client
 from agent_sdk.models.base import Model
 from agent_sdk.models.scripted import ScriptedModel
 from agent_sdk.options import AgentOptions
@@ -74,9 +76,21 @@ def run_session(arguments: Namespace) -> int:
     console = Console(output=sys.stderr if arguments.json else None)
     options = _options(arguments, console)
     session = _Session(options, prompt, console, as_json=arguments.json, store=store_words(arguments))
+    if isinstance(options.model, str) and not _has_key():
+        raise _no_model("there is no key for the model service")
     if (ended_by := anyio.run(heeding_signals, session.run, session.interrupt, session.heard)) is not None:
         return 128 + ended_by
     return _exit_code(session.result, fail_on_denial=arguments.fail_on_denial)
+
+
+def _has_key() -> bool:
+    """Whether a client made from the environment has something to prove who it is. Nothing is sent."""
+    try:
+        client = make_client()
+        headers = {name.lower() for name in client.default_headers}
+    except Exception:
+        return True  # the first request tells what is wrong
+    return client.credentials is not None or bool(headers & {"x-api-key", "authorization"})
 
 
 def _options(arguments: Namespace, console: Console) -> AgentOptions:
@@ -85,6 +99,7 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
         model = ScriptedModel.from_file(arguments.script)
     # A program that reads our JSON is no person: somebody is asked only where somebody sees the question and can type.
     somebody = (not arguments.json or is_terminal(sys.stdin, sys.stderr)) and not arguments.ask_nobody
+    somebody = somebody and not (_goes_on(arguments) and console.has_ended)
     # What was not typed is left to the stored session, when one is resumed.
     stored = arguments.resume is not None or arguments.go_on
     mode = {} if arguments.mode is None else {"permission_mode": arguments.mode}
@@ -108,12 +123,25 @@ def _options(arguments: Namespace, console: Console) -> AgentOptions:
 
 
 def _approver(arguments: Namespace, console: Console) -> TerminalApprover:
-    return TerminalApprover(console=console, mode="plain" if arguments.plain else "auto", offer_defer=True)
+    """Asks at the terminal. Where a session goes on, an input that ends leaves parked calls parked."""
+    return TerminalApprover(
+        console=console,
+        mode="plain" if arguments.plain else "auto",
+        offer_defer=True,
+        when_gone="defer" if _goes_on(arguments) else "deny",
+    )
+
+
+def _goes_on(arguments: Namespace) -> bool:
+    """Whether a stored session is resumed where it stands, without new words."""
+    return arguments.prompt is None
 
 
 def _directory(arguments: Namespace, store: SQLiteStore) -> str:
     """Where the session works: what `--cwd` names; for one that is resumed, where it was. Raises Problem."""
     given: str | None = arguments.cwd
+    if arguments.resume is not None:
+        anyio.run(check_known, arguments.resume, store, store_words(arguments))
     if given is not None or arguments.resume is None:
         return directory(given or ".")
     stored = anyio.run(session_directory, store, arguments.resume) or "."
@@ -193,6 +221,8 @@ class _Session:
     async def _tick(self) -> None:
         while True:
             await anyio.sleep(0.25)
+            if self._asking is not None:
+                continue  # a person is typing
             with suppress(OSError, ValueError):
                 self._progress.tick()
 
@@ -202,7 +232,19 @@ class _Session:
         if self._as_json:
             print(to_text(message_to_json(message)), flush=True)
         else:
-            self._progress.show(message)
+            self._progress.show(_without_problem(message))
+
+
+def _without_problem(message: Message) -> Message:
+    """A result without what `_exit_code` tells at the end."""
+    if isinstance(message, ResultMessage) and message.terminal_reason == "model_error":
+        return replace(message, errors=[])
+    return message
+
+
+def _no_model(what: str) -> Problem:
+    to_do = "set ANTHROPIC_API_KEY and check the network, or play a script with --script FILE"
+    return Problem(what, where="the model service", to_do=to_do, code=Exit.ENVIRONMENT)
 
 
 def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
@@ -210,12 +252,7 @@ def _exit_code(result: ResultMessage | None, *, fail_on_denial: bool) -> int:
     if result is None:
         return Exit.NO
     if result.terminal_reason == "model_error":
-        raise Problem(
-            "; ".join(result.errors) or "the model could not be asked",
-            where="the model service",
-            to_do="set ANTHROPIC_API_KEY and check the network, or play a script with --script FILE",
-            code=Exit.ENVIRONMENT,
-        )
+        raise _no_model("; ".join(result.errors) or "the model could not be asked")
     if fail_on_denial and result.permission_denials:
         say_aside("Denied:", *denial_lines(result.permission_denials))
         return Exit.NO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from datetime import UTC, datetime
@@ -9,14 +10,18 @@ from datetime import UTC, datetime
 import anyio
 
 from agent_sdk.cli.command import Command, Exit
+from agent_sdk.cli.show import SHOWN_WIDTH
 from agent_sdk.cli.stores import add_store_argument, moment_words, read_span, store_of
+from agent_sdk.render.cells import cut, drawable
 from agent_sdk.render.text import visible
 from agent_sdk.sessions.portable import export_session, import_session
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.sessions.upkeep import list_sessions, prune_sessions
-from agent_sdk.values import to_text
+from agent_sdk.values import Json, JsonObject, to_text
 
 _PAGE = 1000
+_PROMPT = 200
+"""Characters of the first prompt that are shown at most."""
 
 
 def add_sessions_arguments(parser: ArgumentParser) -> None:
@@ -26,21 +31,37 @@ def add_sessions_arguments(parser: ArgumentParser) -> None:
 
 
 def run_sessions(arguments: Namespace) -> int:
-    """List the sessions, the last used one first, and how many calls of each wait for an answer."""
+    """List the sessions, the last used one first: where and how each began, and how many calls wait for an answer."""
     return anyio.run(_sessions, store_of(arguments), arguments.json)
 
 
 async def _sessions(store: SQLiteStore, as_json: bool) -> int:
     waiting = await _waiting(store)
+    began: dict[str, tuple[Json, Json]] = {}
+    for project in await store.projects():
+        began |= await store.beginnings(project)
+    columns = shutil.get_terminal_size((SHOWN_WIDTH, 0)).columns
     for listed in await list_sessions(store=store):
         session_id, count = listed["session_id"], waiting[listed["session_id"]]
+        directory, content = began.get(session_id, (None, None))
+        prompt = _words(content)
         if as_json:
-            print(to_text({"session_id": session_id, "mtime": listed["mtime"], "pending": count}))
+            known: JsonObject = {"session_id": session_id, "mtime": listed["mtime"], "pending": count}
+            print(to_text({**known, "directory": directory, "prompt": prompt}))
         else:
             used = moment_words(datetime.fromtimestamp(listed["mtime"] / 1000, UTC))
             note = f"  ({count} waiting for an answer)" if count else ""
             print(f"{visible(session_id, keep_newlines=False)}  {used}{note}")
+            told = visible(f"  {directory or '(somewhere)'}: {prompt}", keep_newlines=False)
+            print(cut(drawable(told), columns))
     return Exit.OK
+
+
+def _words(content: Json) -> str:
+    """The beginning of a user message, on one line."""
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    texts = (block.get("text") for block in blocks if isinstance(block, dict))
+    return " ".join(next((text for text in texts if isinstance(text, str)), "")[:_PROMPT].split())
 
 
 async def _waiting(store: SQLiteStore) -> Counter[str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from agent_sdk.cli.command import Problem
 from agent_sdk.sessions.sqlite import SQLiteStore
 
+ELSEWHERE = "perhaps it is in another --store"
+
 
 def add_store_argument(parser: ArgumentParser) -> None:
     """The option `--store`."""
@@ -29,6 +31,16 @@ def store_words(arguments: Namespace) -> str:
     """What belongs behind a command for the same store, with a blank before it; empty for the default store."""
     given: str | None = arguments.store
     return "" if given is None else f" --store {shlex.quote(given)}"
+
+
+async def check_known(session_id: str, store: SQLiteStore, words: str) -> None:
+    """Raises Problem when the store has no such session; `words` is what `store_words` says."""
+    if not await store.projects(session_id):
+        raise Problem(
+            f"the store has no session {session_id!r}",
+            where="the session",
+            to_do=f"see what there is: agent-sdk sessions{words}; {ELSEWHERE}",
+        )
 
 
 def moment_words(moment: datetime) -> str:

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from agent_sdk.decisions import Trace
 from agent_sdk.errors import SessionError, SessionNotFoundError
+from agent_sdk.permissions.messages import UNKNOWN_OUTCOME
 from agent_sdk.sessions.codec import trace_from_json
 from agent_sdk.sessions.records import OpenTurn, PendingApproval, micros
 from agent_sdk.sessions.sqlite import SQLiteStore
@@ -179,13 +180,14 @@ class _Reader:
                     trace = trace_from_json(entry.get("trace"))
                 except SessionError:
                     trace = ()
+                reason = _text(entry.get("reason")) or ""
                 self.calls[call_id] = replace(
                     call,
-                    outcome="ran" if behavior == "allow" else "not run",
+                    outcome=_outcome(behavior, reason),
                     decided=Decided(
                         behavior=behavior,
                         by=by,
-                        reason=_text(entry.get("reason")) or "",
+                        reason=reason,
                         rule=_text(entry.get("rule")),
                         trace=trace,
                         input=decided,
@@ -200,6 +202,13 @@ class _Reader:
                     call = self.calls.get(call_id)
                     if call is not None and call.decided is None and not block.get("is_error"):
                         self.calls[call_id] = replace(call, outcome="ran")
+
+
+def _outcome(behavior: str, reason: str) -> Outcome:
+    """A call that a resume did not run again had been started before: nobody can say whether it ran."""
+    if behavior == "allow":
+        return "ran"
+    return "unknown" if reason == UNKNOWN_OUTCOME else "not run"
 
 
 def _parked(call: PastCall, approval: PendingApproval) -> PastCall:

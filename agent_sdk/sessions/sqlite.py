@@ -24,7 +24,7 @@ from agent_sdk.sessions.records import Answer, Begun, Claim, Entry, OpenTurn, Pe
 from agent_sdk.sessions.sqlite_file import SQLiteFile
 from agent_sdk.sessions.store import SessionKey, SessionListEntry
 from agent_sdk.sessions.waiters import Waiters
-from agent_sdk.values import JsonObject
+from agent_sdk.values import Json, JsonObject
 
 
 def default_path() -> Path:
@@ -87,6 +87,13 @@ class SQLiteStore:
     async def list_sessions(self, project_key: str) -> list[SessionListEntry]:
         """The sessions of a project with the time of their last entry."""
         return await self._file.read(lambda connection: transcripts.sessions(connection, project_key))
+
+    async def beginnings(self, project_key: str) -> dict[str, tuple[Json, Json]]:
+        """For each session of a project the directory where it was started and the content of its first user message.
+
+        Each is `None` where the first entries do not tell. One query, for lists that people read.
+        """
+        return await self._file.read(lambda connection: transcripts.beginnings(connection, project_key))
 
     async def delete(self, key: SessionKey) -> None:
         """Remove a transcript; without `subpath` all that is known of the session. Unknown keys are ignored."""

@@ -13,10 +13,13 @@ from typing import TypeAlias
 from agent_sdk.sessions import checks
 from agent_sdk.sessions.records import Claim, micros, moment
 from agent_sdk.sessions.store import SessionKey, SessionListEntry
-from agent_sdk.values import to_text
+from agent_sdk.values import Json, to_text
 
 Address: TypeAlias = tuple[str, str, str]
 """Project key, session id and subpath (empty for the session's own transcript), as stored."""
+
+_FIRST = 3
+"""Among so many entries stand the state in which a session was started and its first prompt."""
 
 OF_A_SESSION = ("claims", "settled", "approvals", "journal", "closed_turns")
 
@@ -88,6 +91,30 @@ def sessions(connection: sqlite3.Connection, project_key: str) -> list[SessionLi
         (stored(project_key),),
     )
     return [SessionListEntry(session_id=plain_name(session_id), mtime=mtime) for session_id, mtime in rows]
+
+
+def beginnings(connection: sqlite3.Connection, project_key: str) -> dict[str, tuple[Json, Json]]:
+    """Directory and first user content of each session of a project, as far as its first entries tell."""
+    rows = connection.execute(
+        f"""SELECT t.session_id,
+            json_extract(e.body, '$.type', CASE json_extract(e.body, '$.type')
+                WHEN 'user' THEN '$.message.content' WHEN 'state' THEN '$.directory' ELSE '$.type' END)
+            FROM transcripts t JOIN entries e ON e.transcript = t.id
+            WHERE t.project_key = ? AND t.subpath = '' AND e.id IN
+                (SELECT f.id FROM entries f WHERE f.transcript = t.id ORDER BY f.id LIMIT {_FIRST})
+            ORDER BY e.id DESC""",
+        (stored(project_key),),
+    )
+    found: dict[str, tuple[Json, Json]] = {}
+    for session_id, text in rows:
+        directory, content = found.get(session_id, (None, None))
+        match json.loads(text):
+            case ["state", told]:
+                directory = told
+            case ["user", told]:
+                content = told
+        found[session_id] = directory, content
+    return {plain_name(session_id): told for session_id, told in found.items()}
 
 
 def projects(connection: sqlite3.Connection, session_id: str | None) -> list[str]:

@@ -32,7 +32,7 @@ class TerminalApprover:
 
     `input` is an open file or a file descriptor, `None` = standard input; `output` is an open text file, `None` =
     standard output. Or `console`: a Console that is shared with others who talk on the same terminal. `by` names the
-    person in the trace.
+    person in the trace; a denial because the input ended is by `end of input`.
 
     `mode`: `"rich"` draws a card with a cursor and needs the extra `terminal`; `"plain"` is numbered lines without
     colours, boxes or cursor movement; `"auto"` is rich where that works. Everything is plain without a terminal, where

@@ -33,6 +33,8 @@ WORDS: dict[Act, str] = {
 
 NUMBERS: dict[Act, int] = {act: number for number, act in enumerate(WORDS, 1)}
 ENDED = "Not approved: nobody answered, because the input of the terminal ended."
+NOBODY = "end of input"
+"""Who denied where the person was gone: nobody is blamed who said nothing."""
 STOPPED = "The person interrupted the work."
 _SUBJECTS = {"Bash": "command", "Write": "content", "Edit": "new_string"}
 
@@ -81,7 +83,7 @@ class Asking:
 
     def nobody(self, when_gone: WhenGone) -> Deny | Defer:
         """The person is gone: the input ended, or the terminal vanished."""
-        return Defer("the terminal is gone") if when_gone == "defer" else Deny(ENDED, by=self.by)
+        return Defer("the terminal is gone") if when_gone == "defer" else Deny(ENDED, by=NOBODY)
 
 
 def asked(

@@ -68,6 +68,11 @@ class Console:
         return self._turn.locked()
 
     @property
+    def has_ended(self) -> bool:
+        """True when nobody can ever answer: no terminal, and nothing is left to be read. Does not wait."""
+        return self._reader.has_ended
+
+    @property
     def output(self) -> TextIO:
         """Where lines are written."""
         return sys.stdout if self._output is None else self._output

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
 import termios
 from typing import TextIO
@@ -68,6 +69,25 @@ class LineReader:
         line = bytes(self._pending[:end])
         del self._pending[: end + 1]
         return self._checked(line, limit)
+
+    @property
+    def has_ended(self) -> bool:
+        """True when `read` could only say so. Does not wait; a pipe whose writer is still there has not ended."""
+        handle = self.handle
+        if handle is None:
+            return True
+        if self._pending or self._skipping or os.isatty(handle):
+            return False
+        try:
+            if not select.select([handle], [], [], 0)[0]:
+                return False
+            chunk = os.read(handle, _CHUNK)
+        except (BlockingIOError, ValueError):  # select knows no descriptors beyond 1023
+            return False
+        except OSError:
+            return True
+        self._pending += chunk
+        return not chunk
 
     def discard_typed(self) -> None:
         """Forget what was typed into a terminal so far. Pipes and files keep their lines, put there on purpose.

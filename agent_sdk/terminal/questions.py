@@ -11,7 +11,7 @@ from agent_sdk.questions.schema import Question
 from agent_sdk.questions.typed import Answer, Invalid, Skip, parse_answer
 from agent_sdk.render.card import ShownQuestion
 from agent_sdk.render.text import visible
-from agent_sdk.terminal.asking import WhenGone
+from agent_sdk.terminal.asking import NOBODY, WhenGone
 from agent_sdk.terminal.console import Console, InputEnded
 from agent_sdk.terminal.draw import INDENT, question_lines
 from agent_sdk.values import Json, JsonObject
@@ -31,9 +31,9 @@ def declined(tool_input: JsonObject, *, by: str | None) -> Allow:
     return Allow({"questions": tool_input["questions"], "answers": {}}, by=by)
 
 
-def nobody(when_gone: WhenGone, *, by: str | None) -> Deny | Defer:
+def nobody(when_gone: WhenGone) -> Deny | Defer:
     """The person is gone before anything was answered."""
-    return Defer("the terminal is gone") if when_gone == "defer" else Deny(ENDED, by=by)
+    return Defer("the terminal is gone") if when_gone == "defer" else Deny(ENDED, by=NOBODY)
 
 
 async def ask_questions(
@@ -55,9 +55,10 @@ async def ask_questions(
         while card.place <= len(questions) and not card.declined:
             await card.ask()
     except InputEnded:
-        console.say("(the input ended: what is not answered stays open)")
+        left = card.form.answers or when_gone == "deny"
+        console.say(f"(the input ended: {'what is not answered stays open' if left else 'the card is parked'})")
         if not card.form.answers:
-            return nobody(when_gone, by=by)
+            return nobody(when_gone)
     return declined(tool_input, by=by) if card.declined else answered(tool_input, card.form, by=by)
 
 

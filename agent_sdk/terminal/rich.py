@@ -26,7 +26,7 @@ async def ask_richly(console: Console, asking: Asking, *, when_gone: WhenGone = 
     )
     came = await run_page(console, page)
     if isinstance(came, Gone):
-        return asking.nobody(when_gone) if questions is None else nobody(when_gone, by=asking.by)
+        return asking.nobody(when_gone) if questions is None else nobody(when_gone)
     console.say(_record(asking, came))
     return came
 

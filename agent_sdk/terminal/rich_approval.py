@@ -37,7 +37,7 @@ _HINTS: dict[Step, str] = {
     "menu": "↑↓ and Enter, or a number · PgUp PgDn scroll · Esc no · Ctrl-C stops the agent",
     "edit": "Enter tries it · Esc goes back · Ctrl-X opens your editor",
     "words": "Enter says it · Esc goes back",
-    "remember": "↑↓ move · Space takes · ←→ where · Enter remembers · Esc goes back",
+    "remember": "↑↓ move · a number takes, Space takes or leaves · ←→ where · Enter remembers · Esc goes back",
 }
 
 
@@ -253,7 +253,7 @@ class ApprovalPage:
         if key == "enter":
             updates = self.remember.updates
             if not updates:
-                return replace(self, problem="Nothing is taken: Space takes a row.")
+                return replace(self, problem="Nothing is taken: a number or Space takes a row.")
             return replace(self, outcome=self.asking.yes(updates))
         return replace(self, remember=self.remember.press(key), problem="")
 

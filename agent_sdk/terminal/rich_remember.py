@@ -39,7 +39,7 @@ class Remember:
         return chosen if self.place is None else [update.at(self.place) for update in chosen]
 
     def press(self, key: Key) -> Self:
-        """After a key: move, take a row or leave it, another place."""
+        """After a key: move, take a row or leave it, another place. A number only takes: it chooses, as on the card."""
         match key:
             case "up" | "down":
                 return replace(self, cursor=(self.cursor + (1 if key == "down" else -1)) % len(self.suggestions))
@@ -48,18 +48,19 @@ class Remember:
                 step = 1 if key == "right" else -1
                 return replace(self, place=places[(places.index(self.place) + step) % len(places)])
             case " ":
-                return self._take(self.cursor)
+                return self._leave(self.cursor) if self.cursor in self.taken else self._take(self.cursor)
             case _ if key.isascii() and key.isdecimal() and 1 <= int(key) <= len(self.suggestions):
                 return replace(self, cursor=int(key) - 1)._take(int(key) - 1)
             case _:
                 return self
 
     def _take(self, row: int) -> Self:
-        if row in self.taken:
-            return replace(self, taken=self.taken - {row})
         covers = self.suggestions[row].covers
         others = {other for other in self.taken if self.suggestions[other].covers != covers}
         return replace(self, taken=frozenset(others | {row}))
+
+    def _leave(self, row: int) -> Self:
+        return replace(self, taken=self.taken - {row})
 
     def lines(self, columns: int) -> list[Line]:
         """The rows: rule and what it would cover, below the part of the call that they are for."""

@@ -34,13 +34,20 @@ def test_without_a_terminal_the_script_answers(shown: str) -> None:
     for number in (1, 2, 3):
         assert f"({number}/3)" in shown
     ran, denied, why = shown.split("\nWhat ran, and who said so:\n")[1].split("\n\n")
-    assert "  Write: index.html  (you)" in ran.splitlines()
-    assert "  Bash: mkdir -p public && cp index.html public/  (you)" in ran.splitlines()
+    assert "  Write: index.html  (the script)" in ran.splitlines()
+    assert "  Bash: mkdir -p public && cp index.html public/  (the script)" in ran.splitlines()
     assert "  Read: index.html  (nobody was asked: it only reads, and only here)" in ran.splitlines()
-    assert "  Bash: cp index.html public/  (you)" not in ran.splitlines()
-    assert denied.splitlines()[1:] == ["  Read: .env  (deny rule Read(.env))", "  Bash: rm -r public  (you)"]
-    assert why.splitlines()[-1].endswith("callback you → deny")
+    assert "  Bash: cp index.html public/  (the script)" not in ran.splitlines()
+    assert denied.splitlines()[1:] == ["  Read: .env  (deny rule Read(.env))", "  Bash: rm -r public  (the script)"]
+    assert why.splitlines()[-1].endswith("callback the script → deny")
     assert "\x1b" not in shown
+
+
+def test_every_command_that_is_shown_names_the_store_of_the_demonstration(shown: str) -> None:
+    """Its sessions are not in the user's own one."""
+    commands = [line for line in shown.splitlines() if "agent-sdk show" in line or line.startswith("$ agent-sdk")]
+    assert len(commands) >= 4
+    assert all("--store" in line for line in commands)
 
 
 def test_yes_at_a_terminal_asks_nobody() -> None:
@@ -98,7 +105,9 @@ def test_a_script_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": [{"content": [call]}]}))
     assert main(["demo", "--script", str(script)]) == 0
-    assert "the input ended: the call is denied" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "the input ended: the call is denied" in shown
+    assert "  Bash: echo ran  (end of input)" in shown.splitlines()
     script.write_text(json.dumps({"turns": [{"content": [call]}], "answers": ["1"]}))
     assert main(["demo", "--script", str(script)]) == 0
     assert "✓ ran" in capsys.readouterr().out

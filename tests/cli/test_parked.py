@@ -49,13 +49,14 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return run
 
 
-def parked(run: Run, *calls: Any, typed: str = "9\n") -> str:
-    """Park calls; the session's id."""
+def parked(run: Run, *calls: Any, typed: str = "9\n", alone: bool = True) -> str:
+    """Park calls; the session's id. `alone`: it is the only one."""
     Path("script.json").write_text(json.dumps({"turns": [{"content": list(calls or [BASH])}]}))
     code, shown = run("run", "go", "--script", "script.json", typed=typed)
     assert code == 0, shown
     _, listed = run("sessions", "--json")
-    (session,) = [json.loads(line) for line in listed.splitlines()]
+    session, *others = [json.loads(line) for line in listed.splitlines()]
+    assert not (alone and others)
     return str(session["session_id"])
 
 
@@ -128,12 +129,12 @@ def test_what_can_be_answered(words: list[str], seen: str, run: Run) -> None:
     assert not Path("out.txt").exists()
 
 
-def test_questions_are_answered_by_their_text(run: Run, tmp_path: Path) -> None:
-    """Also when the question holds `=`; several labels of one question are a list."""
-    Path("script.json").write_text(json.dumps({"turns": [{"content": [CARD]}]}))
+def park_a_card(card: Any = CARD) -> None:
+    """A question card waits, in the session `s`."""
+    Path("script.json").write_text(json.dumps({"turns": [{"content": [card]}]}))
 
     async def park() -> None:
-        store = SQLiteStore(tmp_path / "s.sqlite")
+        store = SQLiteStore("s.sqlite")
         options = AgentOptions(
             model=ScriptedModel.from_file("script.json"), can_use_tool=later, session_store=store, session_id="s"
         )
@@ -142,6 +143,11 @@ def test_questions_are_answered_by_their_text(run: Run, tmp_path: Path) -> None:
         store.close()
 
     anyio.run(park)
+
+
+def test_questions_are_answered_by_their_text(run: Run) -> None:
+    """Also when the question holds `=`; several labels of one question are a list."""
+    park_a_card()
     _, shown = run("show", "s", "q")
     assert "(1/2) Which = one?" in shown
     code, shown = run("answer", "s", "q", "allow", "--answer", "One=A")
@@ -150,6 +156,33 @@ def test_questions_are_answered_by_their_text(run: Run, tmp_path: Path) -> None:
     answers = [word for given in ("Which = one?=B", "Which ones?=C", "Which ones?=D") for word in ("--answer", given)]
     assert run("answer", "s", "q", "allow", *answers)[0] == 0
     assert '"Which = one?"="B", "Which ones?"="C, D"' in resumed(run, "s")[1]
+
+
+@pytest.mark.parametrize("question", ["Which = 'one'?", "Which\n\x1b one?"], ids=["quotes", "control characters"])
+def test_a_card_shows_how_it_is_answered(question: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its own questions and an option of each, as it can be typed."""
+    first, second = CARD["input"]["questions"]
+    park_a_card({**CARD, "input": {"questions": [{**first, "question": question}, second]}})
+    allow, deny = commands_in(run("show", "s", "q")[1])
+    assert deny[-3:] == ["deny", "--store", str(Path("s.sqlite").absolute())]
+    assert main(allow) == 0
+    assert '"Which ones?"="C"' in resumed(run, "s")[1].replace("\\n", "")
+
+
+def test_a_bare_yes_does_not_throw_questions_away(run: Run) -> None:
+    """It is refused with words that answer; deny answers nothing, on purpose."""
+    park_a_card()
+    for words in ([], ["--message", "as you like"]):
+        code, shown = run("answer", "s", "q", "allow", *words)
+        assert (code, len(shown.splitlines())) == (2, 3)
+        assert "--answer 'Which = one?=A' --answer 'Which ones?=C'" in shown
+        assert "say deny" in shown
+    assert "answered" not in run("show", "s", "q")[1]
+    assert run("answer", "s", "q", "deny")[0] == 0
+    assert run("answer", "s", "q", "allow") == (
+        1,
+        "Not taken: it was answered before, has expired, or its session went on.\n",
+    )
 
 
 MISTAKES: list[tuple[list[str], str]] = [
@@ -185,7 +218,28 @@ def test_pages_of_pending_calls(run: Run) -> None:
     _, rest = run("pending", session, "--json", "--after", page["cursor"])
     assert [json.loads(line)["tool_use_id"] for line in rest.splitlines()] == ["c"]
     assert json.loads(run("show", session, "c", "--json")[1])["tool_use_id"] == "c"
-    assert run("pending", "another")[0] == 1
+    run("answer", session, "b", "deny")
+    run("answer", session, "c", "deny")
+    assert run("pending", session) == (1, "Nothing waits for an answer.\n")
+
+
+def test_faults_point_to_what_can_be_answered(run: Run) -> None:
+    """The questions or the fields, and the command that shows them; what is unknown may be in another store."""
+    park_a_card()
+    store = str(Path("s.sqlite").absolute())
+    code, shown = run("answer", "s", "q", "allow", "--answer", "Which color?=Red")
+    assert (code, shown.splitlines()[2]) == (
+        2, f"to do: the questions are 'Which = one?', 'Which ones?'; see it: agent-sdk show s q --store {store}",
+    )  # fmt: skip
+    session = parked(run, typed="9\n", alone=False)
+    shown = run("answer", session, "b", "allow", "--input", '{"cmd": "ls"}')[1]
+    assert "to do: the input has command (needed), " in shown
+    assert f"see it: agent-sdk show {session} b --store {store}" in shown
+    for words in (["show", session, "x"], ["answer", "x", "b", "allow"], ["pending", "x"], ["pending", "x", "--json"]):
+        code, shown = run(*words)
+        assert (code, len(shown.splitlines())) == (2, 3)
+        assert shown.endswith("; perhaps it is in another --store\n")
+    assert "no session 'x'" in shown
 
 
 def test_a_session_moves_to_another_store(run: Run) -> None:
@@ -218,7 +272,7 @@ def test_a_prompt_goes_on_with_a_session(run: Run) -> None:
     assert "superseded" in shown
     code, _ = run("run", "and now?", "--continue", "--script", "script.json", "--json")
     assert code == 0
-    assert len(run("sessions")[1].splitlines()) == 1
+    assert len(run("sessions", "--json")[1].splitlines()) == 1
 
 
 def test_the_directory_of_a_session_may_be_gone(run: Run) -> None:

@@ -195,3 +195,25 @@ def test_plain_on_request_and_on_dumb_terminals(started: Any, environment: dict[
     terminal.sees("✓ one")
     if environment:
         assert "\x1b" not in terminal.raw
+
+
+@pytest.mark.parametrize("options", [[], ["--plain"]], ids=["rich", "plain"])
+def test_nothing_is_drawn_while_a_person_types(started: Any, options: list[str]) -> None:
+    """Neither into the prompt after Ctrl-C nor below a card that waits for an answer."""
+    running = {"type": "tool_use", "name": "Bash", "input": {"command": "sleep 30"}}
+    asked = {"type": "tool_use", "name": "Bash", "input": {"command": "rm x"}}
+    terminal = started([{"content": [running, asked]}], "--allow", "Bash(sleep *)", *options)
+    terminal.asks("May it run?")
+    cards = terminal.text
+    terminal.read(1.0)
+    assert terminal.text == cards
+    assert "…" not in terminal.lines[-1]
+    terminal.press("3" if not options else "3\r")
+    terminal.sees("… Bash")
+    terminal.press("c-c")
+    terminal.sees("you>")
+    terminal.press("words")
+    terminal.read(1.5)
+    assert terminal.lines[-1] == "you> words"
+    terminal.press("\r")
+    terminal.sees("(completed")

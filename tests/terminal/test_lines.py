@@ -217,3 +217,25 @@ async def test_a_terminal_that_hangs_up_has_ended() -> None:
         assert await LineReader(screen).read() is None
     finally:
         os.close(screen)
+
+
+async def test_whether_the_input_has_ended_is_told_without_waiting(pipe: Pipe, tmp_path: Path) -> None:
+    """What is there to be read is not lost; a pipe that may still bring something has not ended."""
+    reader = LineReader(pipe.reading)
+    assert not reader.has_ended
+    pipe.write(b"one\ntwo")
+    assert not reader.has_ended
+    pipe.end()
+    assert not reader.has_ended
+    assert await all_lines(reader) == ["one", "two"]
+    assert reader.has_ended
+    (tmp_path / "empty").touch()
+    for name in ("/dev/null", str(tmp_path / "empty")):
+        handle = os.open(name, os.O_RDONLY)
+        assert LineReader(handle).has_ended
+        os.close(handle)
+        assert LineReader(handle).has_ended
+    typing, terminal = pty.openpty()
+    assert not LineReader(terminal).has_ended
+    os.close(typing)
+    os.close(terminal)

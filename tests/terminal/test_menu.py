@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.decisions import Allow, Considered, Deny
-from agent_sdk.terminal.asking import ENDED, Act
+from agent_sdk.terminal.asking import ENDED, NOBODY, Act
 from agent_sdk.terminal.menu import chosen
 from tests.terminal.people import Person
 
@@ -31,10 +31,10 @@ ANSWERS = [
     pytest.param(["5"], Deny("The person interrupted the work.", interrupt=True), id="stop"),
     pytest.param(["6", "1"], Allow(), id="why, then yes"),
     pytest.param(["", "y", "yes", "0", "7", "11", "1.", "one", "3"], Deny(), id="unclear lines are asked again"),
-    pytest.param([], Deny(ENDED), id="end of input"),
-    pytest.param(["6"], Deny(ENDED), id="end of input after a look at the trace"),
-    pytest.param(["2"], Deny(ENDED), id="end of input in an edit"),
-    pytest.param(["4"], Deny(ENDED), id="end of input in a reason"),
+    pytest.param([], Deny(ENDED, by=NOBODY), id="end of input"),
+    pytest.param(["6"], Deny(ENDED, by=NOBODY), id="end of input after a look at the trace"),
+    pytest.param(["2"], Deny(ENDED, by=NOBODY), id="end of input in an edit"),
+    pytest.param(["4"], Deny(ENDED, by=NOBODY), id="end of input in a reason"),
 ]
 
 

@@ -60,7 +60,7 @@ async def test_a_card_is_answered_line_by_line(lines: list[str], answers: dict[s
 async def test_a_card_that_nobody_answers_is_denied() -> None:
     """The end of the input before any answer is not a person who skips everything."""
     with Person() as person:
-        assert await person.asked("AskUserQuestion", BLOG) == Deny(ENDED)
+        assert await person.asked("AskUserQuestion", BLOG) == Deny(ENDED, by="end of input")
     assert "(the input ended" in person.seen
 
 

@@ -159,17 +159,26 @@ def test_one_rung_of_each_part_is_taken() -> None:
     on = pressed(page("Bash", {"command": "npm test && git push"}, suggestions=SUGGESTIONS), "8", "down", " ")
     assert on.remember is not None
     assert on.remember.updates == [SUGGESTIONS[1], SUGGESTIONS[2]]
-    on = pressed(on, "3", "right")
+    on = pressed(on, "3", " ", "right")
     assert on.remember is not None
     assert on.remember.updates == [replace(SUGGESTIONS[1], destination="session")]
-    assert "Nothing is taken" in text(pressed(on, "2", "enter"))
+    assert "Nothing is taken" in text(pressed(on, "2", " ", "enter"))
     assert pressed(on, "escape", "3").outcome == Deny(by="me")
+
+
+@remembers
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_number_takes_and_never_leaves(times: int) -> None:
+    """As on the card before: who presses the number of the row that is taken already means that row."""
+    on = pressed(page(suggestions=SUGGESTIONS), "8", *["1"] * times)
+    assert "a number takes, Space takes or leaves" in text(on)
+    assert pressed(on, "enter").outcome == Allow(updated_permissions=[SUGGESTIONS[0], SUGGESTIONS[2]], by="me")
 
 
 @remembers
 def test_what_was_taken_is_handed_back() -> None:
     """The answer carries the very updates that were shown."""
-    on = pressed(page(suggestions=SUGGESTIONS), "8", "3", "enter")
+    on = pressed(page(suggestions=SUGGESTIONS), "8", "3", " ", "enter")
     assert on.outcome == Allow(updated_permissions=[SUGGESTIONS[0]], by="me")
 
 
