@@ -187,7 +187,7 @@ class _Collector:
         for index, command in enumerate(script.commands):
             if command.assigns or not command.static or not all(map(_copies, command.redirects)):
                 self._around(command)
-            if not command.words or command.kind == "define":
+            if not command.words or command.kind in ("define", "words"):
                 continue
             argv = argv_of(command)
             known = command.static or all(map(_known_name, (command.words[0], *argv.origins[:1])))
@@ -215,7 +215,7 @@ class _Collector:
             elif redirect.op in _OUTPUT:
                 self._written.add(redirect.target.text.rpartition("/")[2])
         words = command.words
-        if not command.static and command.kind != "define" and any(word.marks for word in words):
+        if not command.static and command.kind not in ("define", "words") and any(word.marks for word in words):
             folded = fold_name(words[0].text.rpartition("/")[2])
             self._marked.append(SEPARATOR.join((folded, allow_line(words[1:]))))
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from agent_sdk.values import lazy
 
 MarkKind: TypeAlias = Literal["param", "status", "other"]
-CommandKind: TypeAlias = Literal["command", "group", "define"]
+CommandKind: TypeAlias = Literal["command", "group", "define", "words"]
 
 _GLOBS = frozenset("*?[")
 _TILDE = re.compile(r"~|[A-Za-z_][A-Za-z0-9_]*(?:\[.*?\])?\+?=(?:.*:)?~", re.DOTALL)
@@ -81,7 +81,7 @@ class SimpleCommand:
     """One program call: its words, the assignments before it, its redirections.
 
     A `group` has redirections only: they hold for a whole group, loop or subshell. A `define` is the definition of a
-    function; its only word is the name.
+    function; its only word is the name. `words` is no call at all: a word that a `case` or `for` is about.
     """
 
     words: tuple[Word, ...]

@@ -43,6 +43,7 @@ _WORDS = frozenset(
         *("subscript", "string_content"),
     ]
 )
+_WITH_WORDS = frozenset(["case_statement", "case_item", "for_statement", "c_style_for_statement"])
 _EXPRESSIONS = frozenset(
     ["binary_expression", "unary_expression", "parenthesized_expression", "postfix_expression", "ternary_expression"]
 )
@@ -145,10 +146,18 @@ class _Walker:
 
     def _statements(self, node: Node, kind: str) -> None:
         for child in node.children:
-            if child.is_named:
+            if child.is_named and kind in _WITH_WORDS and child.type in _WORDS:
+                self._lone_word(child)
+            elif child.is_named:
                 self.walk(child)
             elif child.type == ";;" and kind != "case_item":
                 self._doubt("a ;; outside of case")
+
+    def _lone_word(self, node: Node) -> None:
+        """A word that belongs to no command: what a `case` or `for` is about. Kept where `${…}` may hold hidden text."""
+        word = self._word(node)
+        if "${" in word.text:
+            self.commands.append(SimpleCommand((word,), (), (), "words"))
 
     def _put(self, node: Node, command: SimpleCommand) -> int:
         self._index[node.id] = len(self.commands)
