@@ -154,7 +154,7 @@ class _Walker:
                 self._doubt("a ;; outside of case")
 
     def _lone_word(self, node: Node) -> None:
-        """A word that belongs to no command: what a `case` or `for` is about. Kept where `${…}` may hold hidden text."""
+        """A word that belongs to no command: what a `case` or `for` is about. Kept with a `${…}` in it."""
         word = self._word(node)
         if "${" in word.text:
             self.commands.append(SimpleCommand((word,), (), (), "words"))
