@@ -14,6 +14,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled, current_token
 
 from agent_sdk.errors import SessionError
+from agent_sdk.sessions.forks import HoldsStill
 
 IDLE = 0.5
 """Seconds after which a thread that has nothing to do ends. A new one costs less than a commit."""
@@ -25,13 +26,13 @@ _CallSoon: TypeAlias = Callable[[Callable[[], object]], object]
 class OneThread:
     """Runs functions for tasks of any event loops, in the order in which they were asked for.
 
-    The daemon thread starts with the first function, and ends when it is idle or when this object is gone. A forked
-    child needs an object of its own.
+    The daemon thread starts with the first function, and ends when it is idle or when this object is gone. In a
+    forked child it begins anew; what waits there then is the parent's.
     """
 
     def __init__(self, name: str) -> None:
         self._line = _Line(name)
-        weakref.finalize(self, self._line.jobs.put, None).atexit = False
+        weakref.finalize(self, self._line.end).atexit = False
 
     async def run(self, work: Callable[[], _Result], *, shielded: bool) -> _Result:
         """What `work()` returns or raises. Once it began its end is waited for, however the caller is cancelled.
@@ -101,14 +102,26 @@ class _Job(Generic[_Result]):
             del error  # its traceback leads to this frame: no circle
 
 
-class _Line:
+class _Line(HoldsStill):
     """The jobs that wait, and whether a thread is there for them. It knows nothing of its owner, who may go."""
 
     def __init__(self, name: str) -> None:
-        self.jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
         self._name = name
-        self._lock = threading.Lock()
+        self._begin()
+        super().__init__()
+
+    def _begin(self) -> None:
+        self._jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
         self._served = False
+
+    def begin_anew(self, *, held: bool) -> None:
+        """In a forked child: the thread is not there, and the jobs are the parent's."""
+        super().begin_anew(held=held)
+        self._begin()
+
+    def end(self) -> None:
+        """No more jobs will come."""
+        self._jobs.put(None)
 
     def put(self, job: _Job[_Result]) -> None:
         with self._lock:
@@ -118,7 +131,7 @@ class _Line:
                 except RuntimeError as error:
                     raise SessionError(f"no thread can be had for the session store: {error}") from error
                 self._served = True
-            self.jobs.put(cast("_Job[object]", job))
+            self._jobs.put(cast("_Job[object]", job))
 
     def _serve(self) -> None:
         while (job := self._next()) is not None:
@@ -129,10 +142,10 @@ class _Line:
         """The next job; `None` when the thread is to end."""
         while True:
             try:
-                return self.jobs.get(timeout=IDLE)
+                return self._jobs.get(timeout=IDLE)
             except Empty:
                 with self._lock:
-                    if self.jobs.empty():
+                    if self._jobs.empty():
                         self._served = False
                         return None
 

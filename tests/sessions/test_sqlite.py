@@ -206,7 +206,7 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 @contextmanager
 def limited_pages(store: SQLiteStore, more: int) -> Iterator[None]:
     """The file may grow by so many pages only, as on a disk that runs full."""
-    connection = store._file._connection
+    connection = store._file._shared.connection
     assert connection is not None
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + more}")
@@ -414,7 +414,7 @@ async def test_each_step_of_a_call_is_one_commit(store: SQLiteStore) -> None:
     """The message, the start with its verdict, the result, and the turn's end: one commit each."""
     claim = await store.claim("s", "run", LEASE)
     commits: list[str] = []
-    connection = store._file._connection
+    connection = store._file._shared.connection
     assert connection is not None
     connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
     await store.write(claim, session_key(), [entry("m1")])
