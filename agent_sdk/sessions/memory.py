@@ -334,7 +334,8 @@ class InMemoryStore(HoldsStill):
 
     def _holds(self, claim: Claim) -> bool:
         session = self._sessions.get(claim.session_id)
-        return session is not None and session.claim is not None and session.claim.fence == claim.fence
+        good = None if session is None else session.claim
+        return good is not None and (good.fence, good.owner) == (claim.fence, claim.owner)
 
     def _held(self, claim: Claim) -> _Session:
         session = self._session(claim.session_id)

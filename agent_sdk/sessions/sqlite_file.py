@@ -35,20 +35,37 @@ class SQLiteFile:
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What `work` reads, all of it as of one moment. Raises SessionError when the file cannot be used."""
-        return await self._do(work, "DEFERRED", shielded=False)
+        return await self._do(work, "DEFERRED", False)
 
-    async def write(self, work: Callable[[sqlite3.Connection], _Result], *, shielded: bool = True) -> _Result:
+    async def write(
+        self,
+        work: Callable[[sqlite3.Connection], _Result],
+        *,
+        shielded: bool = True,
+        undo: Callable[[sqlite3.Connection, _Result], object] | None = None,
+    ) -> _Result:
         """Commit all that `work` writes, or nothing when it raises.
 
         Once it began it is never abandoned: a cancelled caller waits for its end. `shielded`: it also begins when the
-        caller is cancelled already. Raises SessionError when the file cannot be used.
+        caller is cancelled already. `undo` takes it back, when it was committed and its caller went away without the
+        result. Raises SessionError when the file cannot be used.
         """
-        return await self._do(work, "IMMEDIATE", shielded=shielded)
+        return await self._do(work, "IMMEDIATE", shielded, undo)
 
-    async def _do(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode, *, shielded: bool) -> _Result:
+    async def _do(
+        self,
+        work: Callable[[sqlite3.Connection], _Result],
+        mode: _Mode,
+        shielded: bool,
+        undo: Callable[[sqlite3.Connection, _Result], object] | None = None,
+    ) -> _Result:
         if must_be_at_once():
             return self._run(work, mode, time.monotonic() + SECONDS)
-        return await self._thread.run(partial(self._run, work, mode, None), shielded=shielded)
+        undoing = None if undo is None else partial(self._take_back, undo)
+        return await self._thread.run(partial(self._run, work, mode, None), shielded=shielded, undo=undoing)
+
+    def _take_back(self, undo: Callable[[sqlite3.Connection, _Result], object], result: _Result) -> None:
+        self._run(lambda connection: undo(connection, result), "IMMEDIATE", None)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
