@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from agent_sdk.errors import SessionError
-from agent_sdk.sessions.at_once import SECONDS, must_be_at_once
+from agent_sdk.sessions.at_once import must_be_at_once, waits_until
 from agent_sdk.sessions.one_thread import OneThread
 from agent_sdk.sessions.sqlite_connection import SharedConnection
 
@@ -59,10 +58,13 @@ class SQLiteFile:
         shielded: bool,
         undo: Callable[[sqlite3.Connection, _Result], object] | None = None,
     ) -> _Result:
+        until = waits_until()
         if must_be_at_once():
-            return self._run(work, mode, time.monotonic() + SECONDS)
+            return self._run(work, mode, until)
         undoing = None if undo is None else partial(self._take_back, undo)
-        return await self._thread.run(partial(self._run, work, mode, None), shielded=shielded, undo=undoing)
+        return await self._thread.run(
+            partial(self._run, work, mode, until), shielded=shielded and until is None, undo=undoing
+        )
 
     def _take_back(self, undo: Callable[[sqlite3.Connection, _Result], object], result: _Result) -> None:
         self._run(lambda connection: undo(connection, result), "IMMEDIATE", None)

@@ -27,7 +27,9 @@ import pytest
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.decisions import Allow
 from agent_sdk.errors import SessionBusyError, SessionError
+from agent_sdk.ledger import Ledger
 from agent_sdk.sessions import sqlite_calls, texts
+from agent_sdk.sessions.at_once import within
 from agent_sdk.sessions.memory import InMemoryStore
 from agent_sdk.sessions.records import Answer, Done, Run
 from agent_sdk.sessions.sqlite import SQLiteStore, default_path
@@ -504,6 +506,35 @@ def test_a_task_that_asyncio_cancels_waits_for_its_write(store: SQLiteStore) -> 
         assert await store.load(session_key()) == [entry("1"), entry("2")]
 
     asyncio.run(main())
+
+
+@pytest.mark.anyio
+async def test_who_has_little_time_does_not_wait_for_a_locked_file(store: SQLiteStore) -> None:
+    """Inside `within` a locked file fails a write when the time is over, not after the store's own patience."""
+    await store.projects()
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with within(0.1), pytest.raises(SessionError, match="locked"):
+            await store.append(session_key(), [entry("1")])
+        assert time.monotonic() - began < 2
+    assert store._file._shared.connection is not None
+    assert store._file._shared.connection.execute("PRAGMA busy_timeout").fetchone() == (30_000,)
+
+
+@pytest.mark.anyio
+async def test_who_has_little_time_does_not_wait_in_the_line(store: SQLiteStore) -> None:
+    """A closing ledger whose write stands behind another one of this process gives it up when the time is over."""
+    release = threading.Event()
+    await store.projects()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: store._file.write(lambda connection: release.wait(10)))
+        await anyio.sleep(0.02)
+        with Ledger(store, "s").briefly(0.1) as scope:
+            await store.append(session_key(), [entry("1")])
+        release.set()
+    assert scope.cancelled_caught
+    assert await store.load(session_key()) is None
 
 
 def test_a_claim_whose_loop_ends_is_given_back(store: SQLiteStore) -> None:
