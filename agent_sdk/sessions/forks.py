@@ -9,6 +9,9 @@ import os
 import threading
 from weakref import WeakSet
 
+PATIENCE = 1.0
+"""Seconds for which a fork waits for a lock that is never held for long. What it guards begins anew in any case."""
+
 
 class HoldsStill:
     """Something whose lock is taken before every fork, in the thread that forks, and is new in the child.
@@ -25,7 +28,7 @@ class HoldsStill:
 
     def hold_still(self) -> bool:
         """Before the fork: take the lock. False when it is not to be had in time."""
-        return self._lock.acquire()
+        return self._lock.acquire(timeout=PATIENCE)
 
     def go_on(self) -> None:
         """In the parent: let the lock go that `hold_still` took."""

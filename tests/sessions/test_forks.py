@@ -290,6 +290,40 @@ def test_locks_of_others_are_free_in_the_child(tmp_path: Path, backend: str) -> 
     assert ran(SHORT_LOCKS, tmp_path / "s.sqlite", backend) == []
 
 
+HELD_BY_A_THREAD_THAT_WAITS = """
+from agent_sdk.sessions import forks
+from agent_sdk.sessions.lease import HEARTBEAT
+
+forks.PATIENCE = 0.1
+entered, go = threading.Event(), threading.Event()
+
+def hold():
+    with HEARTBEAT._lock, store._waiters._lock:
+        entered.set()
+        go.wait()
+
+thread = threading.Thread(target=hold)
+thread.start()
+entered.wait()
+
+def in_child():
+    for thing in (HEARTBEAT, store._waiters):
+        assert thing._lock.acquire(timeout=5)
+    run(add, "child")
+
+child(in_child)
+go.set()
+thread.join()
+print(*names())
+"""
+
+
+@BOTH
+def test_a_lock_that_is_held_for_long_stops_no_fork(tmp_path: Path, backend: str) -> None:
+    """A fork does not wait for ever, and in the child the lock is new."""
+    assert ran(HELD_BY_A_THREAD_THAT_WAITS, tmp_path / "s.sqlite", backend) == ["child"]
+
+
 class Counted(HoldsStill):
     """Counts the forks."""
 
