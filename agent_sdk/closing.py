@@ -117,7 +117,10 @@ async def add_user(session: Session, content: Sequence[JsonObject]) -> None:
 
 
 async def abandon(session: Session, turn: Turn) -> None:
-    """The run is broken off inside a turn: write, shielded and for a short time at most, what keeps it legal."""
+    """The run is broken off inside a turn: write, shielded and for a short time at most, what keeps it legal.
+
+    A commit that the disk holds up is waited for all the same.
+    """
     with session.ledger.briefly(CLOSING_SECONDS) as scope:
         try:
             turn.give_up(messages.CANCELLED_BEFORE)

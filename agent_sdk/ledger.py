@@ -15,6 +15,7 @@ import anyio
 
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.errors import SessionBusyError
+from agent_sdk.sessions.at_once import within
 from agent_sdk.sessions.lease import HEARTBEAT, LEASE, Held
 from agent_sdk.sessions.memory import InMemoryStore
 from agent_sdk.sessions.records import Begun, Claim, Entry, OpenTurn, PendingApproval, Run, SettledCall
@@ -62,10 +63,13 @@ class Ledger:
 
     @contextmanager
     def briefly(self, seconds: float) -> Iterator[anyio.CancelScope]:
-        """A block that a run which is over has left to write: shielded, but not longer than this."""
+        """A block that a run which is over has left to write: shielded, but not longer than this.
+
+        Our SQLite store waits no longer for other processes either; a commit that the disk holds up is waited for.
+        """
         self._brief = True
         try:
-            with anyio.move_on_after(seconds, shield=True) as scope:
+            with within(seconds), anyio.move_on_after(seconds, shield=True) as scope:
                 yield scope
         finally:
             self._brief = False

@@ -1,4 +1,4 @@
-"""Work of a store that must be done at once, without giving way to the event loop.
+"""Work of a store that must be done at once, without giving way to the event loop; or within a short time.
 
 An async generator that its consumer left with a plain `break` is closed by the event loop, which may be about to end:
 whoever waits there for a thread never comes back.
@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import monotonic
 
 _AT_ONCE: ContextVar[bool] = ContextVar("agent_sdk_at_once", default=False)
+_UNTIL: ContextVar[float | None] = ContextVar("agent_sdk_until", default=None)
 
 SECONDS = 2.0
 """How long such work may be held up by another process."""
@@ -29,3 +31,18 @@ def at_once(needed: bool = True) -> Iterator[None]:
 def must_be_at_once() -> bool:
     """Whether the caller stands in such a block."""
     return _AT_ONCE.get()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """What is asked of a store in this block waits no longer than this for others that use it, and fails then."""
+    token = _UNTIL.set(monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _UNTIL.reset(token)
+
+
+def waits_until() -> float | None:
+    """The monotonic time to which the caller lets a store wait for others; `None` where it has its usual patience."""
+    return monotonic() + SECONDS if must_be_at_once() else _UNTIL.get()

@@ -14,6 +14,7 @@ from time import monotonic
 
 import anyio
 
+from agent_sdk.sessions.forks import HoldsStill
 from agent_sdk.sessions.records import Claim
 from agent_sdk.sessions.store import DeferralStore
 
@@ -33,14 +34,23 @@ class Held:
     due: float = field(default_factory=monotonic)
 
 
-class Heartbeat:
-    """Renews held claims. Thread-safe; `keep` and `drop` cost next to nothing."""
+class Heartbeat(HoldsStill):
+    """Renews held claims. Thread-safe; `keep` and `drop` cost next to nothing. A forked child holds none at first."""
 
     def __init__(self) -> None:
+        super().__init__()
+        self._begin()
+
+    def _begin(self) -> None:
         self._held: set[Held] = set()
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
         self._looks_at = 0.0  # when the thread will look next
+
+    def begin_anew(self, *, held: bool) -> None:
+        """In a forked child: the claims are the parent's, and so is the thread."""
+        super().begin_anew(held=held)
+        self._begin()
 
     def keep(self, store: DeferralStore, claim: Claim, lease: timedelta = LEASE) -> Held:
         """Renew this claim from now on, until it is dropped or lost."""

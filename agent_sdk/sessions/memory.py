@@ -5,7 +5,6 @@ Everything is kept as the text that a database would keep, so what comes out is 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from typing import TypeAlias, TypeVar
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.sessions import checks, codec
 from agent_sdk.sessions.fields import json_object, json_text
+from agent_sdk.sessions.forks import HoldsStill
 from agent_sdk.sessions.records import (
     Answer,
     Begun,
@@ -69,7 +69,7 @@ _Row = TypeVar("_Row")
 _Address: TypeAlias = tuple[str, str, str]
 
 
-class InMemoryStore:
+class InMemoryStore(HoldsStill):
     """A store for tests and for programs that need nothing after they end: all three ports of a session.
 
     Several runs may use it at once, in one event loop or in threads with loops of their own. `now` is its clock
@@ -78,7 +78,7 @@ class InMemoryStore:
 
     def __init__(self, *, now: Callable[[], datetime] = utc_now) -> None:
         self._now = now
-        self._lock = threading.Lock()
+        super().__init__()
         self._transcripts: dict[_Address, _Transcript] = {}
         self._sessions: dict[str, _Session] = {}
         self._waiters = Waiters()
@@ -334,7 +334,8 @@ class InMemoryStore:
 
     def _holds(self, claim: Claim) -> bool:
         session = self._sessions.get(claim.session_id)
-        return session is not None and session.claim is not None and session.claim.fence == claim.fence
+        good = None if session is None else session.claim
+        return good is not None and (good.fence, good.owner) == (claim.fence, claim.owner)
 
     def _held(self, claim: Claim) -> _Session:
         session = self._session(claim.session_id)

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from sqlite3 import Connection
 
-import anyio
-
 from agent_sdk.calls import CallKey, ToolResult
-from agent_sdk.errors import SessionError
 from agent_sdk.sessions import checks, texts
 from agent_sdk.sessions import sqlite_calls as calls
 from agent_sdk.sessions import sqlite_transcripts as transcripts
@@ -114,21 +110,16 @@ class SQLiteStore:
         return await self._file.read(lambda connection: transcripts.projects(connection, session_id))
 
     async def claim(self, session_id: str, owner: str, lease: timedelta) -> Claim:
-        """Take the right to run a session. Raises SessionBusyError while another claim is good."""
-        taken: list[Claim] = []
+        """Take the right to run a session. Raises SessionBusyError while another claim is good.
+
+        One that nobody hears of, because its caller went away meanwhile, is given back.
+        """
 
         def take(connection: Connection) -> Claim:
             now = self._now()
-            taken.append(transcripts.take_claim(connection, session_id, owner, now + lease, now))
-            return taken[0]
+            return transcripts.take_claim(connection, session_id, owner, now + lease, now)
 
-        try:
-            return await self._file.write(take, shielded=False)
-        except anyio.get_cancelled_exc_class():
-            for claim in taken:  # a claim that nobody hears of would lock the session until its lease ends
-                with suppress(SessionError):
-                    await self.release(claim)
-            raise
+        return await self._file.write(take, shielded=False, undo=transcripts.release_claim)
 
     async def renew(self, claim: Claim, lease: timedelta) -> Claim | None:
         """The claim with a later end, or `None` when it is lost."""

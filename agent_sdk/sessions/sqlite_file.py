@@ -1,12 +1,8 @@
-"""One SQLite file: made private, opened once, used by one thread at a time, its faults told in words."""
+"""One SQLite file: transactions in a thread of its own, its faults told in words."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import sys
-import threading
-import time
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -14,9 +10,9 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from agent_sdk.errors import SessionError
-from agent_sdk.sessions.at_once import SECONDS, must_be_at_once
+from agent_sdk.sessions.at_once import must_be_at_once, waits_until
 from agent_sdk.sessions.one_thread import OneThread
-from agent_sdk.sessions.sqlite_schema import migrate
+from agent_sdk.sessions.sqlite_connection import SharedConnection
 
 _Result = TypeVar("_Result")
 _Mode = Literal["IMMEDIATE", "DEFERRED"]
@@ -26,94 +22,64 @@ class SQLiteFile:
     """Runs functions on the one connection to a file, each in a transaction of its own, in one worker thread.
 
     The file is opened at the first use, in WAL mode with synchronous=FULL: what was committed survives a crash of the
-    process and of the machine. `busy` is how many seconds to wait while another process writes.
+    process and of the machine. `busy` is how many seconds to wait while another process writes. A fork of the process
+    waits for what is going on, and closes the file: parent and child open it again at their next use.
     """
 
     def __init__(self, path: Path, *, busy: float) -> None:
         self.path = path
-        self._busy = busy
-        self._connection: sqlite3.Connection | None = None
-        self._begin_in_this_process()
-        _FILES.add(self)
-
-    def _begin_in_this_process(self) -> None:
-        self._lock = threading.Lock()
-        self._thread = OneThread(f"agent_sdk {self.path.name}")
+        self._shared = SharedConnection(path, busy)
+        self._thread = OneThread(f"agent_sdk {path.name}")
+        weakref.finalize(self, self._shared.let_go).atexit = False
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What `work` reads, all of it as of one moment. Raises SessionError when the file cannot be used."""
-        return await self._do(work, "DEFERRED", shielded=False)
+        return await self._do(work, "DEFERRED", False)
 
-    async def write(self, work: Callable[[sqlite3.Connection], _Result], *, shielded: bool = True) -> _Result:
+    async def write(
+        self,
+        work: Callable[[sqlite3.Connection], _Result],
+        *,
+        shielded: bool = True,
+        undo: Callable[[sqlite3.Connection, _Result], object] | None = None,
+    ) -> _Result:
         """Commit all that `work` writes, or nothing when it raises.
 
         Once it began it is never abandoned: a cancelled caller waits for its end. `shielded`: it also begins when the
-        caller is cancelled already. Raises SessionError when the file cannot be used.
+        caller is cancelled already. `undo` takes it back, when it was committed and its caller went away without the
+        result. Raises SessionError when the file cannot be used.
         """
-        return await self._do(work, "IMMEDIATE", shielded=shielded)
+        return await self._do(work, "IMMEDIATE", shielded, undo)
 
-    async def _do(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode, *, shielded: bool) -> _Result:
+    async def _do(
+        self,
+        work: Callable[[sqlite3.Connection], _Result],
+        mode: _Mode,
+        shielded: bool,
+        undo: Callable[[sqlite3.Connection, _Result], object] | None = None,
+    ) -> _Result:
+        until = waits_until()
         if must_be_at_once():
-            return self._run_at_once(work, mode)
-        return await self._thread.run(partial(self._run, work, mode), shielded=shielded)
+            return self._run(work, mode, until)
+        undoing = None if undo is None else partial(self._take_back, undo)
+        return await self._thread.run(
+            partial(self._run, work, mode, until), shielded=shielded and until is None, undo=undoing
+        )
+
+    def _take_back(self, undo: Callable[[sqlite3.Connection, _Result], object], result: _Result) -> None:
+        self._run(lambda connection: undo(connection, result), "IMMEDIATE", None)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection = None
-                self._closing()
+        self._shared.close()
 
-    def _run(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
-        with self._lock:
-            try:
-                return _transaction(self._opened(), work, mode)
-            except (sqlite3.Error, OSError) as error:
-                raise _in_words(self.path, error) from error
-
-    def _run_at_once(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
-        """As `_run`, in the caller's thread, and not held up by others for long."""
-        if not self._lock.acquire(timeout=SECONDS):
-            raise SessionError(f"the session store {self.path} is busy. Nothing of this step was stored.")
+    def _run(self, work: Callable[[sqlite3.Connection], _Result], mode: _Mode, until: float | None) -> _Result:
+        """In this thread; others hold it up no longer than until then, by the monotonic clock."""
         try:
-            connection = self._opened()
-            connection.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
-            try:
+            with self._shared.used(until) as connection:
                 return _transaction(connection, work, mode)
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {int(self._busy * 1000)}")
         except (sqlite3.Error, OSError) as error:
             raise _in_words(self.path, error) from error
-        finally:
-            self._lock.release()
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = _open(self.path, self._busy)
-            self._closing = weakref.finalize(self, self._connection.close)
-            self._closing.atexit = False
-        return self._connection
-
-    def forked(self) -> None:
-        """Begin anew in a child process: the thread is not there, and a lock may be held by one that is not there."""
-        if self._connection is not None:
-            self._closing.detach()
-            _OF_THE_PARENT.append(self._connection)
-            self._connection = None
-        self._begin_in_this_process()
-
-
-_FILES: weakref.WeakSet[SQLiteFile] = weakref.WeakSet()
-_OF_THE_PARENT: list[sqlite3.Connection] = []
-"""Connections that a fork brought along. Closing them in the child could harm the parent's: they are only kept."""
-
-
-def _after_fork() -> None:
-    for file in list(_FILES):
-        file.forked()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _Result], mode: _Mode) -> _Result:
@@ -128,49 +94,6 @@ def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
     return result
 
 
-def _open(path: Path, busy: float) -> sqlite3.Connection:
-    _make_private(path)
-    connection = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)
-    try:
-        _use_wal(connection, busy)
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")
-        if sys.platform == "darwin":
-            connection.execute("PRAGMA fullfsync = ON")
-        migrate(connection, str(path))
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _make_private(path: Path) -> None:
-    """Make folder (0700) and file (0600) where they are missing.
-
-    An existing database is never opened here: closing it would drop the locks of this process's connections to it.
-    """
-    if not path.parent.is_dir():
-        path.parent.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        pass
-
-
-def _use_wal(connection: sqlite3.Connection, busy: float) -> None:
-    """Switch to WAL. Another process that switches at this moment makes it fail at once, so it is tried again."""
-    deadline = time.monotonic() + busy
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
 def _in_words(path: Path, error: sqlite3.Error | OSError) -> SessionError:
     """What SQLite and the system say about the file, for a person."""
     if isinstance(error, OSError):
@@ -179,7 +102,7 @@ def _in_words(path: Path, error: sqlite3.Error | OSError) -> SessionError:
 
 
 def _fault(error: sqlite3.Error) -> str:
-    code = error.sqlite_errorcode if isinstance(error, sqlite3.DatabaseError) else 0
+    code: int = vars(error).get("sqlite_errorcode", 0)  # what the Python module finds itself has none
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return "the disk of the session store is full; make room and resume"

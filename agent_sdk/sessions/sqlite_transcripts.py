@@ -187,8 +187,8 @@ def _next_fence(connection: sqlite3.Connection, session_id: str) -> int:
 def holds(connection: sqlite3.Connection, claim: Claim) -> bool:
     """Is the claim the session's current one?"""
     row = connection.execute(
-        "SELECT 1 FROM claims WHERE session_id = ? AND fence = ? AND owner IS NOT NULL",
-        (stored(claim.session_id), claim.fence),
+        "SELECT 1 FROM claims WHERE session_id = ? AND fence = ? AND owner = ?",
+        (stored(claim.session_id), claim.fence, stored(claim.owner)),
     ).fetchone()
     return row is not None
 
@@ -202,8 +202,8 @@ def check_held(connection: sqlite3.Connection, claim: Claim, now: datetime) -> N
 def renew_claim(connection: sqlite3.Connection, claim: Claim, until: datetime) -> Claim | None:
     """The claim with another end; `None` when it is lost."""
     done = connection.execute(
-        "UPDATE claims SET until = ? WHERE session_id = ? AND fence = ? AND owner IS NOT NULL",
-        (micros(until), stored(claim.session_id), claim.fence),
+        "UPDATE claims SET until = ? WHERE session_id = ? AND fence = ? AND owner = ?",
+        (micros(until), stored(claim.session_id), claim.fence, stored(claim.owner)),
     )
     return replace(claim, until=until) if done.rowcount == 1 else None
 
@@ -211,6 +211,6 @@ def renew_claim(connection: sqlite3.Connection, claim: Claim, until: datetime) -
 def release_claim(connection: sqlite3.Connection, claim: Claim) -> None:
     """Give the claim back, when it is the current one. Its fence is remembered."""
     connection.execute(
-        "UPDATE claims SET owner = NULL, until = 0 WHERE session_id = ? AND fence = ?",
-        (stored(claim.session_id), claim.fence),
+        "UPDATE claims SET owner = NULL, until = 0 WHERE session_id = ? AND fence = ? AND owner = ?",
+        (stored(claim.session_id), claim.fence, stored(claim.owner)),
     )

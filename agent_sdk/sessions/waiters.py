@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -11,6 +10,8 @@ from typing import TypeAlias
 import anyio
 import anyio.lowlevel
 
+from agent_sdk.sessions.forks import HoldsStill
+
 FIRST_LOOK = 0.05
 LAST_LOOK = 1.0
 """Seconds between two looks: they grow from the first to the last, so that thousands of waiters stay cheap."""
@@ -18,12 +19,17 @@ LAST_LOOK = 1.0
 _Waiter: TypeAlias = tuple[anyio.lowlevel.EventLoopToken, anyio.Event]
 
 
-class Waiters:
-    """Who waits for which session. May be used from several event loops and threads at once."""
+class Waiters(HoldsStill):
+    """Who waits for which session. For several event loops and threads at once. A forked child has none."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._waiters: dict[str, list[_Waiter]] = {}
+        super().__init__()
+
+    def begin_anew(self, *, held: bool) -> None:
+        """In a forked child: who waited waits in the parent."""
+        super().begin_anew(held=held)
+        self._waiters = {}
 
     async def wait(self, session_id: str, timeout: timedelta, answered: Callable[[], Awaitable[bool]]) -> bool:
         """Wait until `answered()` says yes: True; or until the time is over: False."""
@@ -57,6 +63,6 @@ class Waiters:
             yield waiter[1]
         finally:
             with self._lock:
-                self._waiters[session_id].remove(waiter)
-                if not self._waiters[session_id]:
-                    del self._waiters[session_id]
+                others = [one for one in self._waiters.pop(session_id, ()) if one is not waiter]
+                if others:
+                    self._waiters[session_id] = others

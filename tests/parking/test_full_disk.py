@@ -25,7 +25,7 @@ class FullStore(SQLiteStore):
 
     @asynccontextmanager
     async def _space_for(self, method: str) -> AsyncIterator[None]:
-        connection = self._file._connection
+        connection = self._file._shared.connection
         assert connection is not None
         if method == self.full_at:
             pages = connection.execute("PRAGMA page_count").fetchone()[0]

@@ -49,7 +49,7 @@ async def test_an_approved_call_costs_three_commits(tmp_path: Path) -> None:
         model=ScriptedModel([turn, "fine"]), tools=[ran.tool("save")], can_use_tool=yes, session_store=store
     )
     await store.projects()
-    connection = store._file._connection
+    connection = store._file._shared.connection
     assert connection is not None
     connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
     async for _ in query("go", options=options):

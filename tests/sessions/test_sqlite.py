@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -14,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +27,10 @@ import pytest
 from agent_sdk.calls import CallKey, ToolResult
 from agent_sdk.decisions import Allow
 from agent_sdk.errors import SessionBusyError, SessionError
+from agent_sdk.ledger import Ledger
 from agent_sdk.sessions import sqlite_calls, texts
+from agent_sdk.sessions.at_once import within
+from agent_sdk.sessions.memory import InMemoryStore
 from agent_sdk.sessions.records import Answer, Done, Run
 from agent_sdk.sessions.sqlite import SQLiteStore, default_path
 from agent_sdk.sessions.sqlite_schema import MIGRATIONS, migrate
@@ -206,7 +210,7 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 @contextmanager
 def limited_pages(store: SQLiteStore, more: int) -> Iterator[None]:
     """The file may grow by so many pages only, as on a disk that runs full."""
-    connection = store._file._connection
+    connection = store._file._shared.connection
     assert connection is not None
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + more}")
@@ -414,7 +418,7 @@ async def test_each_step_of_a_call_is_one_commit(store: SQLiteStore) -> None:
     """The message, the start with its verdict, the result, and the turn's end: one commit each."""
     claim = await store.claim("s", "run", LEASE)
     commits: list[str] = []
-    connection = store._file._connection
+    connection = store._file._shared.connection
     assert connection is not None
     connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
     await store.write(claim, session_key(), [entry("m1")])
@@ -502,6 +506,88 @@ def test_a_task_that_asyncio_cancels_waits_for_its_write(store: SQLiteStore) -> 
         assert await store.load(session_key()) == [entry("1"), entry("2")]
 
     asyncio.run(main())
+
+
+@pytest.mark.anyio
+async def test_who_has_little_time_does_not_wait_for_a_locked_file(store: SQLiteStore) -> None:
+    """Inside `within` a locked file fails a write when the time is over, not after the store's own patience."""
+    await store.projects()
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with within(0.1), pytest.raises(SessionError, match="locked"):
+            await store.append(session_key(), [entry("1")])
+        assert time.monotonic() - began < 2
+    assert store._file._shared.connection is not None
+    assert store._file._shared.connection.execute("PRAGMA busy_timeout").fetchone() == (30_000,)
+
+
+@pytest.mark.anyio
+async def test_who_has_little_time_does_not_wait_in_the_line(store: SQLiteStore) -> None:
+    """A closing ledger whose write stands behind another one of this process gives it up when the time is over."""
+    release = threading.Event()
+    await store.projects()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: store._file.write(lambda connection: release.wait(10)))
+        await anyio.sleep(0.02)
+        with Ledger(store, "s").briefly(0.1) as scope:
+            await store.append(session_key(), [entry("1")])
+        release.set()
+    assert scope.cancelled_caught
+    assert await store.load(session_key()) is None
+
+
+def test_a_claim_whose_loop_ends_is_given_back(store: SQLiteStore) -> None:
+    """A loop that is closed while the claim is taken: nobody hears of it, so it locks nobody out."""
+    entered = threading.Event()
+
+    def slow_clock() -> datetime:
+        entered.set()
+        time.sleep(0.1)
+        return texts.utc_now()
+
+    async def begin() -> None:
+        store._now = slow_clock
+        claiming = asyncio.ensure_future(store.claim("s", "gone", LEASE))
+        while not entered.is_set():  # noqa: ASYNC110 - a thread sets it
+            await asyncio.sleep(0.001)
+        assert not claiming.done()
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda loop, context: None)  # its task is destroyed, and that is told
+    loop.run_until_complete(begin())
+    loop.close()
+    assert anyio.run(store.claim, "s", "the next one", LEASE).owner == "the next one"
+
+
+def test_a_claim_that_ctrl_c_interrupts_is_given_back(store: SQLiteStore) -> None:
+    """Trio raises KeyboardInterrupt in the very task that waits: the claim locks nobody out."""
+    times: list[datetime] = []
+
+    def slow_clock() -> datetime:
+        if not times:
+            times.append(texts.utc_now())
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.1)
+        return texts.utc_now()
+
+    store._now = slow_clock
+    with pytest.raises(KeyboardInterrupt):
+        anyio.run(store.claim, "s", "interrupted", LEASE, backend="trio")
+    assert anyio.run(store.claim, "s", "the next one", LEASE).owner == "the next one"
+
+
+@pytest.mark.anyio
+async def test_a_claim_of_another_owner_is_not_the_same(store: SQLiteStore) -> None:
+    """The same number under another name, as after a commit that failed: not held, not renewed, not given back."""
+    for each in (store, InMemoryStore()):
+        good = await each.claim("s", "good", LEASE)
+        other = replace(good, owner="other")
+        await each.release(other)
+        assert await each.renew(other, LEASE) is None
+        with pytest.raises(SessionBusyError):
+            await each.write(other, session_key(), [entry("1")])
+        assert await each.renew(good, LEASE) is not None
 
 
 def test_a_claim_of_a_cancelled_task_locks_nobody_out(store: SQLiteStore) -> None:

@@ -1,11 +1,8 @@
-"""SQLiteStore where a process is copied or ends: forks, an exit in the middle of work, stores that are let go."""
+"""SQLiteStore where a process ends in the middle of work, and where stores are let go."""
 
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,103 +12,9 @@ import pytest
 
 from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.testing.store_values import entry, session_key
-
-ROOT = Path(__file__).parents[2]
-
-HEAD = """
-import gc, os, sqlite3, sys, threading, time
-import anyio
-from agent_sdk.sessions.sqlite import SQLiteStore
-from agent_sdk.testing.store_values import entry, session_key
-
-path, backend = sys.argv[1:]
-store = SQLiteStore(path)
-
-async def add(name):
-    await store.append(session_key(), [entry(name)])
-
-def run(work, *arguments):
-    return anyio.run(work, *arguments, backend=backend)
-
-def names():
-    return [item["uuid"] for item in run(store.load, session_key())]
-
-def child(work):
-    number = os.fork()
-    if number == 0:
-        status = 1
-        try:
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 0
-"""
-
-
-def ran(script: str, path: Path, backend: str) -> list[str]:
-    """What a process of its own prints, line by line; it ends well, and soon."""
-    quiet = ["-W", "ignore::DeprecationWarning"]  # Python 3.12 and later warn of every fork beside threads
-    command = [sys.executable, *quiet, "-c", HEAD + script, str(path), backend]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.splitlines()
-
+from tests.sessions.own_process import ran
 
 BOTH = pytest.mark.parametrize("backend", ["asyncio", "trio"])
-
-FORKED = """
-run(add, "before")
-of_parent = store._file._connection
-
-def in_child():
-    global store
-    run(add, "child")
-    assert store._file._connection is not of_parent
-    print(*names(), flush=True)
-    store.close()
-    store = None
-    gc.collect()
-    of_parent.total_changes  # raises when it is closed
-
-child(in_child)
-run(add, "after")
-print(*names())
-"""
-
-
-@BOTH
-def test_a_forked_child_has_thread_and_connection_of_its_own(tmp_path: Path, backend: str) -> None:
-    """Parent and child write through the same object, and the child never closes what belongs to the parent."""
-    assert ran(FORKED, tmp_path / "s.sqlite", backend) == ["before child", "before child after"]
-
-
-FORKED_IN_A_WRITE = """
-run(add, "before")
-entered, go = threading.Event(), threading.Event()
-
-def slow(connection):
-    entered.set()
-    go.wait()
-
-parent = threading.Thread(target=run, args=(store._file.write, slow))
-parent.start()
-entered.wait()
-child(lambda: print(*names(), flush=True))
-go.set()
-parent.join()
-run(add, "after")
-print(*names())
-"""
-
-
-@BOTH
-def test_a_fork_in_the_middle_of_a_write_holds_up_nobody(tmp_path: Path, backend: str) -> None:
-    """What the parent's thread holds at the moment of the fork is not held in the child, and goes on in the parent."""
-    assert ran(FORKED_IN_A_WRITE, tmp_path / "s.sqlite", backend) == ["before", "before after"]
-
 
 EXIT = """
 async def for_ever():
