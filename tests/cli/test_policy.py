@@ -131,6 +131,7 @@ def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
                           text=True, cwd=cwd, env=environment, timeout=60, check=False)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_past_sessions_in_real_processes(folder: Path) -> None:
     """Two sessions of two directories, each held against the settings of its own; exit code 1 for a change."""
     other = folder.parent / "other"

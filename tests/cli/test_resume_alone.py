@@ -13,6 +13,8 @@ import pytest
 
 from tests.cli.test_run import bash, environment, script
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = [sys.executable, "-m", "agent_sdk"]
 STORE = ["--store", "s.sqlite"]
 

@@ -16,6 +16,8 @@ from agent_sdk.sessions.sqlite import SQLiteStore
 from agent_sdk.testing.store_values import entry, session_key
 from tests.sessions.own_process import ran
 
+pytestmark = pytest.mark.slow  # a process of its own for each, and some wait on purpose
+
 BOTH = pytest.mark.parametrize("backend", ["asyncio", "trio"])
 
 BOTH_GO_ON = """
