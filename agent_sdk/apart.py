@@ -39,15 +39,14 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
     KeyboardInterrupt.
     """
     came: Came[T] = Came()
-    task = _task()
-    before = _cancellations(task)
+    before = native_cancellations()
     scope = None if seconds is None else anyio.move_on_after(seconds)
     try:
         with scope or _NO_LIMIT:
             came.value = await work()
     except anyio.get_cancelled_exc_class():
         await anyio.lowlevel.checkpoint_if_cancelled()
-        if _cancellations(task) > before:
+        if native_cancellations() > before:
             raise
         came.error = RuntimeError("it was cancelled from inside")
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -60,26 +59,21 @@ async def apart(work: Callable[[], Awaitable[T]], seconds: float | None = None) 
         came.error = group
     except BaseException as error:  # also what means "cancelled" on the other back end
         came.error = error
-    if _cancellations(task) > before:  # the work kept it to itself, but it was for the run
+    if native_cancellations() > before:  # the work kept it to itself, but it was for the run
         await anyio.lowlevel.checkpoint_if_cancelled()
         raise anyio.get_cancelled_exc_class()
     came.late = scope is not None and (scope.cancel_called or anyio.current_time() >= scope.deadline)
     return came
 
 
-def is_cancelled_natively() -> bool:
-    """Whether somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing."""
-    return _cancellations(_task()) > 0
+def native_cancellations() -> int:
+    """How often somebody cancelled this very task, without a cancel scope: only asyncio knows such a thing.
 
-
-def _task() -> asyncio.Task[object] | None:
-    """The task that this is, on asyncio. asyncio is looked up, not imported: on trio it need not be there."""
+    asyncio is looked up, not imported: on trio it need not be there.
+    """
     module = sys.modules.get("asyncio")
     try:
-        return None if module is None else module.current_task()
+        task: asyncio.Task[object] | None = None if module is None else module.current_task()
     except RuntimeError:  # no asyncio loop runs here
-        return None
-
-
-def _cancellations(task: asyncio.Task[object] | None) -> int:
+        return 0
     return 0 if task is None else task.cancelling()

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from agent_sdk.apart import is_cancelled_natively
+from agent_sdk.apart import native_cancellations
 from agent_sdk.errors import ModelError
 from agent_sdk.history import USABLE_ID, tool_use_ids
 from agent_sdk.messages import Message, StreamEvent, SystemMessage
@@ -85,7 +85,7 @@ class Asking:
         Raises StreamBroken, ModelError, and whatever else comes out of the stream.
         """
         session, builder, stream = self._session, self._builder, self._stream
-        began = monotonic()
+        began, cancelled_before = monotonic(), native_cancellations()
         try:
             if stream is None:
                 stream = self._stream = aiter(session.settings.model.stream(self._request))
@@ -98,7 +98,7 @@ class Asking:
                         return event
         except anyio.get_cancelled_exc_class():
             await checkpoint_if_cancelled()
-            if is_cancelled_natively():
+            if native_cancellations() > cancelled_before:
                 raise
             raise ModelError("the model's stream was cancelled from inside") from None
         finally:
@@ -159,9 +159,15 @@ async def _close(stream: AsyncIterator[JsonObject]) -> None:
     if isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None:
         return
     if isinstance(stream, _Closable):
+        cancelled_before = native_cancellations()
         try:
             with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
                 await stream.aclose()
+        except anyio.get_cancelled_exc_class():
+            await checkpoint_if_cancelled()
+            if native_cancellations() > cancelled_before:
+                raise
+            log.warning("the closing of the model's stream was cancelled from inside")
         except Exception as error:
             log.warning("the model's stream could not be closed", exc_info=error)
 

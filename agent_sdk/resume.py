@@ -180,9 +180,8 @@ class _Reentry:
                         call = call.rewritten(fitted(docket.tool, call, update))
                     except Unfit as unfit:
                         return self._refuse(docket, messages.bad_rewrite(str(unfit)))
-                    if self.session.target_of(docket.tool, call) != self.session.target_of(docket.tool, docket.call):
-                        state = await self.session.target_state(docket.tool, call)  # another file than was shown
-                        docket.verdict = replace(docket.verdict, state=state)
+                    state = await self.session.state_for(docket.tool, call, docket.call, state)
+                    docket.verdict = replace(docket.verdict, state=state)
                 docket.verdict = replace(docket.verdict, call=call, decision=allow, reason=f"{who} said yes")
         if self.turn.aborted:
             return None  # a denial before this one has stopped the turn

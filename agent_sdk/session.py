@@ -40,7 +40,7 @@ from agent_sdk.settings.files import SettingsPlaces, refuse_hooks, silent_hooks
 from agent_sdk.settings.remember import Keeper
 from agent_sdk.settings.watch import SettingsWatch
 from agent_sdk.tools.base import Tool
-from agent_sdk.tools.state import bound_state
+from agent_sdk.tools.state import bound_state, place_in, respelled
 from agent_sdk.values import Json, JsonObject
 
 
@@ -70,6 +70,25 @@ class Spent:
         price = cost(model, reply.usage) if price is None else price
         if price is not None:
             self.usd = (self.usd or 0.0) + price
+
+
+class PeoplesTime:
+    """Measures for how long somebody is waited for; several who are waited for at the same time count once."""
+
+    def __init__(self, tell: Callable[[float], None]) -> None:
+        self._tell = tell
+        self._open = 0
+        self._since = 0.0
+
+    def __enter__(self) -> None:
+        if self._open == 0:
+            self._since = monotonic()
+        self._open += 1
+
+    def __exit__(self, *error: object) -> None:
+        self._open -= 1
+        if self._open == 0:
+            self._tell(monotonic() - self._since)
 
 
 @dataclass(slots=True)
@@ -139,7 +158,8 @@ class Session:
             policy=self.policy,
             scene=self.scene,
             target_state=self.target_state,
-            on_wait=self.waited,
+            state_for=self.state_for,
+            people=PeoplesTime(self.waited),
         )
 
     @property
@@ -250,6 +270,19 @@ class Session:
         look = partial(bound_state, path, target, writes=tool.writes is not None)
         return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
+    async def state_for(self, tool: Tool, call: ToolCall, shown: ToolCall, state: str | None) -> str | None:
+        """What a yes for `call` is bound to, when `shown` was shown, with this state of its file.
+
+        However `call` spells the path: the same file stays bound as it was shown. Another one is taken as it is now.
+        """
+        path, other = self.target_of(tool, shown), self.target_of(tool, call)
+        if path == other or path is None or other is None or state is None:
+            return state if path == other else await self.target_state(tool, call)
+        now = await self.target_state(tool, call)
+        if now is not None and (_is_same_name(path, other) or place_in(now, other) == place_in(state, path)):
+            return respelled(state, path, other)
+        return now
+
     def target_of(self, tool: Tool, call: ToolCall) -> str | None:
         """The file that a call names to write or read it, as an absolute path; `None` when it names none."""
         name = tool.writes or tool.reads
@@ -277,6 +310,10 @@ def permission_entry(verdict: Verdict) -> Entry:
         rule=verdict.rule,
         trace=trace_to_json(verdict.trace),
     )
+
+
+def _is_same_name(path: str, other: str) -> bool:
+    return os.path.normpath(path) == os.path.normpath(other)
 
 
 def opens_files(tool: Tool) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import anyio
-import anyio.to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
+from agent_sdk.bound import Bound
 from agent_sdk.calls import ToolCall, ToolResult
 from agent_sdk.decisions import Allow, Considered, Deny, Verdict
 from agent_sdk.history import text_of
@@ -23,13 +23,12 @@ from agent_sdk.running import call_tool, hear_after
 from agent_sdk.session import Session, opened_file, opens_files, permission_entry
 from agent_sdk.sessions.records import Done, Entry, PendingApproval, SettledCall, Unknown
 from agent_sdk.tools.base import Tool
-from agent_sdk.tools.state import is_bound_to, same_place
-from agent_sdk.values import JsonObject, copied_object, fresh_uuid
+from agent_sdk.values import JsonObject, copied_object, fresh_uuid, lazy
 
 log = logging.getLogger("agent_sdk.tools")
 
-_MAX_LOOKS = 5
-"""How often a call is looked at before it runs, when somebody is asked about it each time."""
+_MAX_ASKED = 5
+"""How often somebody is asked about a call just before it runs; then it is denied."""
 
 
 class Turn:
@@ -69,7 +68,7 @@ class Turn:
         self.parked = False
         self.exhausted: str | None = None
         self._disk_touched = False  # or may have been, by others, while somebody thought
-        self._bound: dict[str, str] = {}
+        self._bound = Bound(session)
         self._failure: Exception | None = None
         self._new_cwd: dict[int, str] = {}
 
@@ -176,7 +175,7 @@ class Turn:
     def take_verdicts(self) -> None:
         """Turn denials into results. After a stop or an interrupt every call gets one."""
         for call_id, docket in self.dockets.items():
-            if call_id in self.results:
+            if call_id in self.results or call_id in self.started:
                 continue
             verdict = docket.verdict
             if verdict is not None and verdict.behavior == "defer" and not self.session.ledger.can_park:
@@ -227,9 +226,8 @@ class Turn:
         Raises SessionBusyError when the session was taken over: nothing more is started then.
         """
         approved = [docket for id_, docket in self.dockets.items() if id_ not in self.results and _approved(docket)]
-        self._bound = {}
         for docket in approved:
-            self._bind(docket)
+            self._bound.keep(docket)
         self.to_settle = [] if self.parked else worth_keeping(self.dockets, self.results)
         with self.session.interrupt.guard():
             for group in _groups(approved):
@@ -295,8 +293,8 @@ class Turn:
 
             for docket in group:
                 tasks.start_soon(run, docket)
-        if not self._stopped():
-            for docket in group:
+        for docket in group:
+            if not self._stopped() or (docket.call.id in self.started and not self.aborted):
                 self._note_lost(docket)
 
     def _note_lost(self, docket: Docket) -> None:
@@ -315,7 +313,7 @@ class Turn:
         if self._stopped():
             return
         try:
-            if not await self._still_approved(docket) or docket.verdict is None:
+            if not await self._still_approved(docket) or docket.verdict is None or self._stopped():
                 return
             verdict = docket.verdict
             self._record(docket)
@@ -332,14 +330,14 @@ class Turn:
         Where that asks somebody, both are done again with the answer. False when the call has got another end: denied
         or parked.
         """
-        for _ in range(_MAX_LOOKS):
+        for _ in range(_MAX_ASKED):
             asked = await self._look(docket)
             if not _approved(docket):
                 self.take_verdicts()
                 return False
             if not asked:
                 return True
-            self._bind(docket)
+            self._bound.keep(docket)
         log.error("%s: what it would open changes again and again: denied", docket.call.id)
         self._keep_from_running(docket, _error(messages.FILE_CHANGED), "the file changes again and again")
         return False
@@ -352,21 +350,26 @@ class Turn:
         if self._disk_touched or verdict.by_person or opens_files(docket.tool) or docket.version != version:
             docket.verdict = self._judged_now(docket)
             if docket.verdict.behavior == "ask":
-                await self.session.pipeline.ask_again(docket, docket.verdict)
-                self.note_asked(docket)
+                await self._ask(docket, self.session.pipeline.ask_again, docket.verdict)
                 return True
-        if _approved(docket) and docket.call.id in self._bound and not await self._opens_what_was_shown(docket):
+        if _approved(docket) and not await self._bound.holds(docket):
             log.warning("%s: the file has changed since this was approved; asking again", docket.call.id)
-            await self.session.pipeline.ask_about_change(docket)
-            self.note_asked(docket)
+            await self._ask(docket, self.session.pipeline.ask_about_change)
             return True
         return False
 
-    def _bind(self, docket: Docket) -> None:
-        """The newest approval counts for the file as it was shown with it."""
-        verdict = docket.verdict
-        if verdict is not None and verdict.state and verdict.result is None:
-            self._bound[docket.call.id] = verdict.state
+    async def _ask(self, docket: Docket, ask: Callable[..., Awaitable[None]], *about: Verdict) -> None:
+        """Ask once more, when no more questions are open than may be, and nothing has ended the turn by then."""
+        async with self._prompts:
+            if self._stopped():
+                docket.verdict = replace(docket.verdict, behavior="ask") if docket.verdict is not None else None
+                return
+            await ask(docket, *about)
+            self.note_asked(docket)
+
+    @lazy
+    def _prompts(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(self.session.options.max_parallel_prompts or len(self.blocks) or 1)
 
     def _judged_now(self, docket: Docket) -> Verdict:
         """The verdict at this moment, and the file that it is about."""
@@ -383,26 +386,11 @@ class Turn:
             for notice in docket.requested.notices:
                 self.session.tell("hook_message", message=notice)
 
-    async def _opens_what_was_shown(self, docket: Docket) -> bool:
-        """Whether the file that was judged, and would be opened, is the one that was approved, as it was shown."""
-        verdict, target = docket.verdict, docket.target
-        path = None if verdict is None else self.session.target_of(docket.tool, verdict.call)
-        if path is None or target is None:
-            return True
-        bound = self._bound[docket.call.id]
-        return await anyio.to_thread.run_sync(is_bound_to, bound, path, target, abandon_on_cancel=True)
-
-    async def _file_as_shown(self, docket: Docket) -> bool:
-        verdict = docket.verdict
-        return (
-            verdict is None or await self.session.target_state(docket.tool, verdict.call) == self._bound[docket.call.id]
-        )
-
     async def _begin_and_run(self, docket: Docket, verdict: Verdict) -> None:
         call, ledger = verdict.call, self.session.ledger
         key = call.key
         settled, self.to_settle = self.to_settle, []
-        others = await self._changed_by_others(docket)
+        stale = await self._bound.changed(self._waiting(docket))
         await checkpoint_if_cancelled()  # a call before this one may have kept its cancellation to itself
         match await ledger.begin(key, call.effective, settled):
             case Done(result):
@@ -413,7 +401,7 @@ class Turn:
                 return
         self.started.add(call.id)
         self.session.tell_tool("tool_started", call)
-        ran = await call_tool(self.session, docket.tool, call, self._bound.get(call.id), docket.target)
+        ran = await call_tool(self.session, docket.tool, call, self._bound.state(call.id), docket.target)
         self.session.tell_tool("tool_finished", call)
         if ran.new_cwd is not None:
             self._new_cwd[call.index] = ran.new_cwd
@@ -425,7 +413,7 @@ class Turn:
         self.results[call.id] = result  # known from here on, whatever becomes of the store
         await ledger.end(key, result, closing=closing)
         after = await hear_after(self.session, call, result)
-        await self._follow(docket, others)
+        await self._bound.follow(self._waiting(docket), stale)
         self.stop = after.stop if self.stop is None else self.stop
         self.results[call.id] = after.result
         if after.result is not result:
@@ -438,33 +426,14 @@ class Turn:
         heard = matchers.get("PostToolUse") or matchers.get("PostToolUseFailure")
         return is_last and not heard and not self.session.arrivals
 
-    async def _changed_by_others(self, docket: Docket) -> frozenset[str]:
-        """Waiting approvals whose file was changed from outside before this tool begins: they stay stale."""
+    def _waiting(self, docket: Docket) -> list[Docket]:
+        """The calls that wait while this one runs, if it may change files."""
         if docket.tool.read_only:
-            return frozenset()
-        waiting = self._waiting_for_file(docket)
-        return frozenset([d.call.id for d in waiting if not await self._file_as_shown(d)])
-
-    async def _follow(self, docket: Docket, stale: frozenset[str]) -> None:
-        """This tool and the hooks after it may have changed files of later approved calls: that change is ours.
-
-        Not so where it made a path lead to another file: nobody approved that one.
-        """
-        if docket.tool.read_only:
-            return
-        for waiting in self._waiting_for_file(docket):
-            if waiting.call.id not in stale and waiting.verdict is not None:
-                state = await self.session.target_state(waiting.tool, waiting.verdict.call)
-                if state is not None and same_place(state, self._bound[waiting.call.id]):
-                    self._bound[waiting.call.id] = state
-
-    def _waiting_for_file(self, docket: Docket) -> list[Docket]:
-        if not self._bound:
             return []
         return [
             other
             for id_, other in self.dockets.items()
-            if other is not docket and id_ in self._bound and id_ not in self.started and id_ not in self.results
+            if other is not docket and id_ not in self.started and id_ not in self.results
         ]
 
 

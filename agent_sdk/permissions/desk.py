@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from time import perf_counter
 from typing import Literal, TypeVar
 
@@ -77,7 +78,8 @@ class Waiting:
     elsewhere: Elsewhere | None = None
     state: Callable[[ToolCall], Awaitable[str | None]]
     keep: Callable[[Heard], None]
-    recheck: Callable[[JsonObject | None], Verdict]
+    state_for: Callable[[ToolCall, ToolCall, str | None], Awaitable[str | None]]
+    recheck: Callable[[ToolCall, JsonObject | None], Verdict]
     steps: list[Considered] = field(default_factory=list)
 
     @property
@@ -223,12 +225,11 @@ async def _ask_once(waiting: Waiting, gates: Gates, callback: CanUseTool) -> Ver
 
 
 async def _bound(waiting: Waiting, verdict: _Settled) -> _Settled:
-    """A yes for another file than was shown is bound to that one as it is now."""
-    if isinstance(verdict, Verdict) and verdict.behavior == "allow":
-        name = waiting.tool.writes or waiting.tool.reads
-        if name is not None and verdict.call.effective.get(name) != waiting.case.call.effective.get(name):
-            return replace(verdict, state=await waiting.state(verdict.call))
-    return verdict
+    """A yes for another input than was shown: what that one is bound to."""
+    shown = waiting.case.call
+    if not isinstance(verdict, Verdict) or verdict.behavior != "allow" or verdict.call is shown:
+        return verdict
+    return replace(verdict, state=await waiting.state_for(verdict.call, shown, verdict.state))
 
 
 def _differs(handed: JsonObject, effective: JsonObject) -> bool:
@@ -345,7 +346,7 @@ def _context(waiting: Waiting, limit: float | None) -> PermissionContext:
         trace=waiting.trace,
         deadline=None if limit is None else datetime.now(UTC) + timedelta(seconds=limit),
         cwd=call.cwd,
-        _recheck=waiting.recheck,
+        _recheck=partial(waiting.recheck, call),
     )
 
 

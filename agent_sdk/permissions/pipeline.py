@@ -6,9 +6,9 @@ Nothing runs here. When `settle` returns, every call has a verdict of allow, den
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import monotonic
 
 import anyio
 from anyio.abc import TaskStatus
@@ -77,14 +77,16 @@ class Outcome:
 class Pipeline:
     """The gates in front of the tools of one session.
 
-    `target_state` tells the state of the file that a call would write; `on_wait` is told how long people took.
+    `target_state` tells what an approval of a call is bound to, `state_for` what one is bound to that was given for
+    another input than was shown. `people` is entered while people are waited for.
     """
 
     gates: Gates
     policy: CurrentPolicy
     scene: Callable[[], Scene]
     target_state: Callable[[Tool, ToolCall], Awaitable[str | None]]
-    on_wait: Callable[[float], None] = lambda seconds: None
+    state_for: Callable[[Tool, ToolCall, ToolCall, str | None], Awaitable[str | None]]
+    people: AbstractContextManager[None]
 
     async def settle(self, dockets: Sequence[Docket], *, assistant_text: str = "") -> Outcome:
         """Give every docket a verdict. Never raises on account of a hook or callback."""
@@ -104,9 +106,8 @@ class Pipeline:
             _note_interrupt(outcome, docket)
         asked = [docket for docket in dockets if _asks(docket)]
         if asked and outcome.stop is None and outcome.interrupted_by is None:
-            started = monotonic()
-            await self._ask_all(asked, outcome, assistant_text)
-            self.on_wait(monotonic() - started)
+            with self.people:
+                await self._ask_all(asked, outcome, assistant_text)
         outcome.waited = bool(asked or matchers)
         if outcome.stop is None and outcome.interrupted_by is None:
             for docket in dockets:
@@ -214,20 +215,21 @@ class Pipeline:
             scene=self.scene,
             assistant_text=assistant_text,
             state=lambda call: self.target_state(docket.tool, call),
+            state_for=partial(self.state_for, docket.tool),
             keep=docket.keep_requested,
             parked=docket.parked,
             elsewhere=elsewhere,
             recheck=partial(self._judge_anew, docket),
         )
 
-    def _judge_anew(self, docket: Docket, update: JsonObject | None) -> Verdict:
-        """What would become of the call now, or of one with the input `update` in its place. Pure."""
+    def _judge_anew(self, docket: Docket, shown: ToolCall, update: JsonObject | None) -> Verdict:
+        """What would become of the call as it is `shown`, or of one with the input `update` in its place. Pure."""
         if update is None:
-            return judge(case_of(docket, self._snapshot(docket)))
+            return judge(case_of(docket, self._snapshot(docket), call=shown))
         try:
-            call = docket.call.rewritten(fitted(docket.tool, docket.call, update))
+            call = shown.rewritten(fitted(docket.tool, shown, update))
         except Unfit as unfit:
-            return Verdict(behavior="deny", call=docket.call, decision=Deny(), by="input", reason=str(unfit))
+            return Verdict(behavior="deny", call=shown, decision=Deny(), by="input", reason=str(unfit))
         changed = replace(docket, call=call, original=call.effective)
         return judge(case_of(changed, self._snapshot(docket)))
 
@@ -256,11 +258,10 @@ class Pipeline:
 
         `otherwise` is what the model reads when nobody is there to ask.
         """
-        started = monotonic()
         waiting = replace(self._waiting(docket, asked, ""), otherwise=otherwise)
-        docket.verdict = await decide(waiting, self.gates)
-        await self.remember(docket)
-        self.on_wait(monotonic() - started)
+        with self.people:
+            docket.verdict = await decide(waiting, self.gates)
+            await self.remember(docket)
 
     async def ask_about_change(self, docket: Docket) -> None:
         """The file that a call would write is not as it was shown: ask again, with the file as it is now."""

@@ -32,6 +32,17 @@ def is_bound_to(bound: str, path: str, target: str) -> bool:
     return target == (place or path) and content in (_ANY, file_state(target))
 
 
+def place_in(bound: str, path: str) -> str:
+    """Where the path of a bound state led."""
+    return bound.partition(_AT)[2] or path
+
+
+def respelled(bound: str, path: str, other: str) -> str:
+    """The state that `path` is bound to, for a call that names the same file as `other`."""
+    content, place = bound.partition(_AT)[0], place_in(bound, path)
+    return content if place == other else f"{content}{_AT}{place}"
+
+
 def content_in(bound: str) -> str | None:
     """The `file_state` in a `bound_state`; `None` when any content will do."""
     state = bound.partition(_AT)[0]

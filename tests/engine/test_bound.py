@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from agent_sdk import Allow, Defer, DeferralError, Deny, HookMatcher, Inbox, InMemoryStore
+from agent_sdk import Allow, Defer, DeferralError, Deny, HookMatcher, Inbox, InMemoryStore, PermissionContext
 from agent_sdk.turn import Turn
-from tests.engine.dialogue import Held, hold, use
+from tests.engine.dialogue import Held, Ran, hold, use
 
 CALLS: dict[str, dict[str, Any]] = {
     "Read": {},
@@ -227,3 +229,143 @@ async def test_an_answer_to_another_file_than_the_one_that_waits_is_refused(tool
     assert await Inbox(store).answer(held.session_id, "a", Allow(), digest=fresh.digest)
     await hold([calls, "fine"], None, resume=held.session_id, **options)
     assert links.content() == {"Read": "old old old", "Write": "old mine old", "Edit": "old mine old"}[tool]
+
+
+SPELLINGS: dict[str, Callable[[Links], str]] = {
+    "as it was": lambda links: "link",
+    "another spelling": lambda links: "./link",
+    "absolute": lambda links: str(links.link),
+    "where it led": lambda links: str(links.folder / "A" / "f"),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("where", ["callback", "inbox"])
+@pytest.mark.parametrize("what", ["the link moves", "the content changes"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+async def test_the_same_file_in_another_spelling_stays_bound(
+    spelling: str, what: str, where: str, tmp_path: Path
+) -> None:
+    """Who hands back the input with the path spelled anew has seen the file as it was shown, and no other one."""
+    links, shown, store = Links(tmp_path), [], InMemoryStore()
+    answer = Allow({"file_path": SPELLINGS[spelling](links), "content": "mine"})
+
+    def change() -> None:
+        if what == "the link moves":
+            links.lead("B")
+        elif len(shown) == 1:
+            (tmp_path / "A" / "f").write_text("old and new")
+
+    async def person(*_: Any) -> Allow | Defer | Deny:
+        shown.append(links.now)
+        if where == "inbox" and len(shown) == 1:
+            return Defer()
+        if len(shown) > 1:
+            return Deny()
+        change()
+        return answer
+
+    held = await links.hold("Write", can_use_tool=person, store=store)
+    if where == "inbox":
+        assert await Inbox(store).answer(held.session_id, "a", answer)
+        change()
+        calls = [use("Write", "a", file_path="link", **CALLS["Write"])]
+        options: dict[str, Any] = {"tools": ["Write"], "cwd": links.project, "store": store}
+        await hold([calls, "fine"], None, resume=held.session_id, can_use_tool=person, **options)
+    led_to_a = spelling == "where it led" and what == "the link moves"  # that path leads where it led
+    assert len(shown) == (1 if led_to_a else 2)
+    assert "mine" in links.content() if led_to_a else "mine" not in links.content()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("ends", [False, True], ids=["yes to all", "one no that interrupts"])
+@pytest.mark.parametrize("prompts", [1, 2, None])
+async def test_questions_just_before_the_run_keep_to_the_limit(prompts: int | None, ends: bool, tmp_path: Path) -> None:
+    """So many are open at once as may be, no call begins after a no that interrupts, and waiting counts once."""
+    names = "abcd"
+    for name in names:
+        (tmp_path / name).write_text(name)
+        (tmp_path / f"{name}.link").symlink_to(name)
+    (tmp_path / "other").write_text("other")
+    asked: list[str] = []
+    now = most = 0
+
+    async def person(tool: str, tool_input: dict[str, Any], context: PermissionContext) -> Allow | Deny:
+        nonlocal now, most
+        asked.append(context.tool_use_id)
+        if len(asked) == len(names):  # all are approved: now every link leads elsewhere
+            for name in names:
+                (tmp_path / f"{name}.link").unlink()
+                (tmp_path / f"{name}.link").symlink_to("other")
+        if len(asked) > len(names):
+            now += 1
+            most = max(most, now)
+            await anyio.sleep(0.02)
+            now -= 1
+            return Deny(interrupt=True) if ends else Allow()
+        return Allow()
+
+    calls = [use("Read", name, file_path=f"{name}.link") for name in names]
+    held = await hold(
+        [calls, "fine"], tools=["Read"], cwd=tmp_path, can_use_tool=person, max_parallel_prompts=prompts,
+        auto_allow_reads=False, max_seconds=60.0,
+    )  # fmt: skip
+    assert most <= (prompts or len(names))
+    assert ends or most == (prompts or len(names))
+    read = [name for name in names if "other" in held.words[name]]
+    assert read == ([] if ends else list(names))
+    if ends and prompts == 1:
+        assert len(asked) == len(names) + 1
+    assert held.result.duration_ms >= 0
+
+
+@pytest.mark.anyio
+async def test_a_call_that_is_running_is_not_refused_for_another_one(tmp_path: Path) -> None:
+    """One of two calls that run side by side ran to its end; the other one's question ended in an interrupt."""
+    (tmp_path / "f").write_text("f")
+    (tmp_path / "link").symlink_to("f")
+    begun = anyio.Event()
+    asked: list[str] = []
+
+    async def look(tool_input: Any, context: Any) -> str:
+        begun.set()
+        await anyio.sleep(0.05)
+        return "looked"
+
+    async def person(tool: str, tool_input: dict[str, Any], context: PermissionContext) -> Allow | Deny:
+        asked.append(tool)
+        if asked.count("Read") == 1 and tool == "Read":
+            (tmp_path / "link").unlink()
+            (tmp_path / "link").symlink_to("other")
+            (tmp_path / "other").write_text("other")
+            return Allow()
+        if tool == "Read":
+            await begun.wait()
+            return Deny(interrupt=True)
+        return Allow()
+
+    calls = [use("look", "a"), use("Read", "b", file_path="link")]
+    tools = [Ran().tool("look", look, read_only=True), "Read"]
+    held = await hold([calls, "fine"], tools=tools, cwd=tmp_path, can_use_tool=person, auto_allow_reads=False)
+    assert held.words["a"] == "looked"
+    assert [denied["tool_use_id"] for denied in held.result.permission_denials] == ["b"]
+    entries = {entry["tool_use_id"]: entry["behavior"] for entry in await held.entries("permission")}
+    assert entries == {"a": "allow", "b": "deny"}
+
+
+@pytest.mark.anyio
+async def test_recheck_judges_what_is_shown(tmp_path: Path) -> None:
+    """A PermissionRequest hook changed the input and an ask rule sent it on: that input is asked about."""
+    seen: list[tuple[Any, Any]] = []
+
+    async def hook(*_: Any) -> Allow:
+        return Allow({"command": "rm f"})
+
+    async def person(tool: str, tool_input: dict[str, Any], context: PermissionContext) -> Deny:
+        seen.append((tool_input, context.recheck().call.effective))
+        return Deny()
+
+    hooks = {"PermissionRequest": [HookMatcher(hooks=[hook])]}
+    call = use("Bash", "a", command="touch g")
+    await hold([[call], "fine"], tools=["Bash"], cwd=tmp_path, hooks=hooks, can_use_tool=person, ask=["Bash(rm:*)"])
+    assert seen == [({"command": "rm f"}, {"command": "rm f"})]

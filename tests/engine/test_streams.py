@@ -256,3 +256,19 @@ async def deep() -> AsyncIterator[Any]:
 @pytest.mark.anyio
 async def test_an_event_that_cannot_be_shown_breaks_the_reply() -> None:
     assert (await run(Streaming(generated, deep), include_partial_messages=True)).result == "Hello."
+
+
+class CancelledInClosing(Steps):
+    """What its closing waits for is cancelled, not the run."""
+
+    async def aclose(self) -> None:
+        """As the cancellation of an inner task would end it."""
+        raise anyio.get_cancelled_exc_class()
+
+
+@pytest.mark.anyio
+async def test_a_closing_that_is_cancelled_from_inside_loses_no_reply(anyio_backend_name: str) -> None:
+    """The reply is there: what becomes of its stream is no fault of it."""
+    if anyio_backend_name == "trio":
+        pytest.skip("trio's Cancelled cannot be raised by hand")
+    assert (await run(Streaming(CancelledInClosing))).result == "Hello."
