@@ -54,23 +54,19 @@ async def store_reply(session: Session, reply: Reply, turn: Turn) -> AssistantMe
 async def close_turn(session: Session, turn: Turn, missing: str, *, goes_on: bool) -> UserMessage:
     """Store the one user message that answers every call of the turn, and what came in meanwhile after it.
 
-    A call without a result reads `missing`. When the run does not go on, prompts are left for the next one.
+    A call without a result reads `missing`. When the run does not go on, prompts are left for the next one. After a
+    write that failed it writes the same message again, so that what came in is neither lost nor stored twice.
     """
-    more = session.take_arrivals(prompts=goes_on)
-    ids = turn.ids
-    content = results_content(ids, turn.results, more, missing)
-    value = value_of(ids, turn.results)
-    return await _answer(session, turn, content, value)
-
-
-async def _answer(session: Session, turn: Turn, content: Sequence[JsonObject], value: Json) -> UserMessage:
-    session.history.add_user(content, results=True)
+    if turn.answer is None:
+        turn.answer = results_content(turn.ids, turn.results, session.take_arrivals(prompts=goes_on), missing)
+        session.history.add_user(turn.answer, results=True)
+    content, value = turn.answer, value_of(turn.ids, turn.results)
     stored = entry("user", turn.answer_uuid, message={"role": "user", "content": content}, tool_use_result=value)
     await session.write([*turn.unrecorded, stored], closes=turn.message_uuid)
     turn.unrecorded = []
     return UserMessage(
         content=[content_block(copied_object(block)) for block in content],
-        uuid=str(stored["uuid"]),
+        uuid=turn.answer_uuid,
         tool_use_result=value,
     )
 

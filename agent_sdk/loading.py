@@ -11,7 +11,7 @@ from agent_sdk.history import USABLE_ID, History, blocks_of, tool_use_ids
 from agent_sdk.models.anthropic import AnthropicModel
 from agent_sdk.options import AgentOptions
 from agent_sdk.permissions import messages
-from agent_sdk.session import Session, Settings, own_settings
+from agent_sdk.session import Session, Settings
 from agent_sdk.values import Json, JsonObject
 
 log = logging.getLogger("agent_sdk.history")
@@ -155,11 +155,6 @@ def settle_settings(session: Session) -> None:
     """The open turn has ended: the options given now count."""
     if session.settings_after is not None:
         session.settings, session.settings_after = session.settings_after, None
-
-
-def renew_settings(session: Session) -> None:
-    """Take model, system prompt, thinking and tools from the options again."""
-    session.settings = own_settings(session.options)
 
 
 def _objects(value: Json) -> list[JsonObject]:

@@ -61,6 +61,7 @@ class Turn:
         self.results: dict[str, ToolResult] = {}
         self.started: set[str] = set()
         self.reworded: set[str] = set()
+        self.answer: list[JsonObject] | None = None  # the message that closes it, once somebody tried to write that
         self.unrecorded: list[Entry] = []
         self.to_settle: list[SettledCall] = []
         self.stop: str | None = None

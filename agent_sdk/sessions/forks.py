@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterable
+from itertools import chain
+from time import monotonic
 from weakref import WeakSet
 
 PATIENCE = 1.0
-"""Seconds for which a fork waits for a lock that is never held for long. What it guards begins anew in any case."""
+"""Seconds for which a fork waits for locks that are never held for long. What they guard begins anew in any case."""
 
 
 class HoldsStill:
@@ -26,16 +29,26 @@ class HoldsStill:
         self._lock = threading.RLock()
         _FORKS.add(self)
 
-    def hold_still(self) -> bool:
-        """Before the fork: take the lock. False when it is not to be had in time."""
-        return self._lock.acquire(timeout=PATIENCE)
+    @property
+    def patience(self) -> float:
+        """Seconds that a fork waits for this lock, if it is not free."""
+        return PATIENCE
+
+    def is_mine(self) -> bool:
+        """Whether this thread has the lock."""
+        return _is_mine(self._lock)
+
+    def hold_still(self, until: float) -> bool:
+        """Before the fork: have the lock. False when it is not to be had until then, by the monotonic clock."""
+        return self.is_mine() or self._lock.acquire(timeout=max(0.0, until - monotonic()))
 
     def go_on(self) -> None:
-        """In the parent: let the lock go that `hold_still` took."""
-        self._lock.release()
+        """In the parent, for what this thread did not have before: let the lock go, if it has it now."""
+        if self.is_mine():
+            self._lock.release()
 
     def begin_anew(self, *, held: bool) -> None:
-        """In the child, where other threads are gone. `held`: `hold_still` took the lock."""
+        """In the child, where other threads are gone. `held`: the thread that forked had the lock."""
         self._lock = threading.RLock()
 
 
@@ -45,7 +58,7 @@ class _Forks:
     def __init__(self) -> None:
         self._one_at_a_time = threading.RLock()
         self._known: WeakSet[HoldsStill] = WeakSet()
-        self._still: list[HoldsStill] = []
+        self._to_let_go: list[list[HoldsStill]] = []  # one list, more where a signal handler forks during a fork
 
     def add(self, thing: HoldsStill) -> None:
         """It holds still from now on. Waits for a fork that is going on, and so cannot be used before that is over."""
@@ -53,26 +66,83 @@ class _Forks:
             self._known.add(thing)
 
     def before(self) -> None:
-        """Python tells what is raised here, and forks all the same."""
+        """Hold all that can be had: the slow ones first, waited for at the same time, then the quick ones alike.
+
+        So a fork waits as long as the most patient of those that are busy, and `PATIENCE` more. What is raised
+        meanwhile, by Ctrl-C for instance, stops none of the others; Python tells it, and forks all the same.
+        """
         self._one_at_a_time.acquire()
-        for thing in sorted(self._known, key=lambda thing: not thing.slow):
-            if thing.hold_still():
-                self._still.append(thing)
+        known = list(self._known)
+        # Noted before they are taken: an exception may come up in the very moment in which a lock has been taken.
+        self._to_let_go.append([thing for thing in known if not thing.is_mine()])
+        raised = _hold([thing for thing in known if thing.slow])
+        raised += _hold([thing for thing in known if not thing.slow])
+        if raised:
+            raise raised[0]
+
+    def let_go(self) -> None:
+        """In the parent, after the fork or after it failed.
+
+        A signal that came in during the fork is raised here, before anything is done. `in_parent` makes up for it.
+        """
+        if _is_mine(self._one_at_a_time) and self._to_let_go:
+            raised = _for_each(self._to_let_go[-1], lambda thing: thing.go_on())
+            if raised:
+                raise raised[0]
 
     def in_parent(self) -> None:
-        """The same thread, after the fork or after it failed."""
-        still, self._still = self._still, []
-        for thing in still:
-            thing.go_on()
-        self._one_at_a_time.release()
+        """After `let_go`: let go what is left, and end the fork, whatever comes up meanwhile."""
+        raised: BaseException | None = None
+        depth: int | None = None
+        while True:
+            try:
+                depth = max(0, len(self._to_let_go) - 1) if depth is None else depth
+                if _is_mine(self._one_at_a_time):  # not if it was interrupted while another thread forked
+                    _for_each(chain(*self._to_let_go[depth:]), lambda thing: thing.go_on())
+                    del self._to_let_go[depth:]
+                    self._one_at_a_time.release()
+                break
+            except BaseException as error:
+                raised = error
+        if raised is not None:
+            raise raised
 
     def in_child(self) -> None:
         """The same thread, alone."""
-        held, self._still = set(map(id, self._still)), []
         self._one_at_a_time = threading.RLock()
+        self._to_let_go = []
         for thing in list(self._known):
-            thing.begin_anew(held=id(thing) in held)
+            thing.begin_anew(held=thing.is_mine())
+
+
+def _hold(things: Iterable[HoldsStill]) -> list[BaseException]:
+    """Have the locks of all that are free within their patience, counted from now for each; what came up."""
+    began = monotonic()
+    return _for_each(things, lambda thing: thing.hold_still(began + thing.patience))
+
+
+def _for_each(things: Iterable[HoldsStill], do: Callable[[HoldsStill], object]) -> list[BaseException]:
+    """Do it for every one, whatever comes up meanwhile; what came up."""
+    raised: list[BaseException] = []
+    left = iter(things)
+    while True:
+        try:
+            for thing in left:
+                do(thing)
+            return raised
+        except BaseException as error:
+            raised.append(error)
+
+
+def _is_mine(lock: threading.RLock) -> bool:
+    """Whether this thread has the lock."""
+    try:
+        threading.Condition(lock).notify(0)  # nobody waits there, but it asks just that
+    except RuntimeError:
+        return False
+    return True
 
 
 _FORKS = _Forks()
-os.register_at_fork(before=_FORKS.before, after_in_parent=_FORKS.in_parent, after_in_child=_FORKS.in_child)
+os.register_at_fork(before=_FORKS.before, after_in_parent=_FORKS.let_go, after_in_child=_FORKS.in_child)
+os.register_at_fork(after_in_parent=_FORKS.in_parent)

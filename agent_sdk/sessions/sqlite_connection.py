@@ -18,8 +18,9 @@ GRACE = 5.0
 """A fork waits for a write that is going on: for this many seconds more than the write may wait for other processes."""
 
 _LOST: list[sqlite3.Connection | None] = []
-"""Connections that were in use when this process was forked. Then nothing of SQLite can be relied on here: mutexes of
-its library may be held for ever, and it takes the parent's locks for its own. Not even closing is safe."""
+"""Connections that were in use, or perhaps not closed, when this process was forked. Then nothing of SQLite can be
+relied on here: mutexes of its library may be held for ever, and it takes the parent's locks for its own. Not even
+closing is safe."""
 
 
 class SharedConnection(HoldsStill):
@@ -42,7 +43,8 @@ class SharedConnection(HoldsStill):
         if _LOST:
             raise SessionError(
                 f"the session store {self.path} cannot be used in this process: it was forked in the middle of a write "
-                "that did not end. Nothing of this step was stored. Start processes by 'spawn', or fork them earlier."
+                "that did not end, or of a close that was interrupted. Nothing of this step was stored. "
+                "Start processes by 'spawn', or fork them earlier."
             )
         lock = self._lock
         if not lock.acquire(timeout=-1 if until is None else max(0.0, until - time.monotonic())):
@@ -77,16 +79,33 @@ class SharedConnection(HoldsStill):
                 self._lock.release()
 
     def _close(self) -> None:
-        connection, self.connection = self.connection, None
-        if connection is not None:
-            connection.close()
+        try:
+            if self.connection is not None:
+                self.connection.close()
+        finally:
+            self.connection = None
 
-    def hold_still(self) -> bool:
+    @property
+    def patience(self) -> float:
+        """So long a fork waits for the write that is going on."""
+        return self._busy + GRACE
+
+    def hold_still(self, until: float) -> bool:
         """Before a fork: wait for the write that is going on, then close."""
-        if not self._lock.acquire(timeout=self._busy + GRACE):
+        if not super().hold_still(until):
             return False
-        self._close()
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None  # not if closing raised: then the child must not touch it
         return True
+
+    def go_on(self) -> None:
+        """In the parent: a connection that is still there is one that was interrupted while it closed."""
+        if self.is_mine():
+            try:
+                self._close()
+            finally:
+                super().go_on()
 
     def begin_anew(self, *, held: bool) -> None:
         """After a fork, in the child: if it was in use, or is still open, nothing of it may be touched here."""

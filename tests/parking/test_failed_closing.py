@@ -8,10 +8,19 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_sdk import AgentOptions, Allow, InMemoryStore, PermissionUpdate, query
+from agent_sdk import (
+    AgentClient,
+    AgentOptions,
+    Allow,
+    HookMatcher,
+    InMemoryStore,
+    PermissionUpdate,
+    ResultMessage,
+    query,
+)
 from agent_sdk.ledger import session_key
 from agent_sdk.testing import ScriptedModel
-from tests.engine.dialogue import Ran, say_yes, use
+from tests.engine.dialogue import Ran, check_requests, say_yes, use
 from tests.parking.far_store import Fault, Kind, Wire, far_store
 from tests.parking.test_random_faults import check_results
 
@@ -42,6 +51,53 @@ async def test_it_is_tried_once_more(kind: Kind) -> None:
     assert check_results(entries) == {"a": "save ran"}
     assert [e["behavior"] for e in entries if e["type"] == "permission"] == ["allow"]
     assert len([e for e in entries if e["type"] == "user"]) == 2, "the prompt, and the results once"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["before", "after"])
+async def test_what_a_hook_said_is_written_with_the_second_try(kind: Kind) -> None:
+    """The context that follows the results is stored once, whether or not the first try counted."""
+
+    async def tell(*_: Any) -> dict[str, Any]:
+        return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "mind the gap"}}
+
+    hooks = {"PostToolUse": [HookMatcher(hooks=[tell])]}
+    fault = Fault(CLOSING + 1, kind, "write")  # a result that a hook hears has been stored by itself
+    entries = await run_with(fault, Ran(), hooks=hooks)
+    assert words_after_results(entries) == ["mind the gap"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["before", "after"])
+async def test_a_prompt_sent_in_the_turn_is_written_with_the_second_try(kind: Kind) -> None:
+    """It is stored once, whether or not the first try counted, and the model reads it in the next run."""
+    inner = InMemoryStore()
+    wire = Wire(inner, Random(0), fault=Fault(CLOSING + 1, kind, "write"))
+
+    async def interject(*_: Any) -> str:
+        await client.query("and this?")
+        return "saved"
+
+    model = ScriptedModel([[use("save", "a")], "fine"])
+    options = AgentOptions(
+        model=model, tools=[Ran().tool("save", interject)], can_use_tool=say_yes,
+        session_store=far_store(wire), session_id="s",
+    )  # fmt: skip
+    async with AgentClient(options) as client:
+        await client.query("go")
+        with pytest.raises(OSError, match=r"the wire is cut|the answer was lost"):
+            [message async for message in client.receive_response()]
+        assert words_after_results(await inner.load(session_key("s")) or []) == ["and this?"]
+        await client.resume()
+        assert [m.result async for m in client.receive_response() if isinstance(m, ResultMessage)] == ["fine"]
+    check_requests(model.requests)
+    assert [block["type"] for block in model.requests[-1]["messages"][-1]["content"]] == ["tool_result", "text"]
+
+
+def words_after_results(entries: list[Any]) -> list[str]:
+    """The text in the one message that closes the turn."""
+    [closing] = [e for e in entries if e["type"] == "user"][1:]
+    return [block["text"] for block in closing["message"]["content"] if block["type"] == "text"]
 
 
 @pytest.mark.anyio

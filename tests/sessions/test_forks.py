@@ -326,15 +326,191 @@ def test_a_lock_that_is_held_for_long_stops_no_fork(tmp_path: Path, backend: str
     assert ran(HELD_BY_A_THREAD_THAT_WAITS, tmp_path / "s.sqlite", backend) == ["child"]
 
 
+INTERRUPTED_WHILE_IT_CLOSES = """
+import signal
+from agent_sdk.errors import SessionError
+
+other = SQLiteStore(path + "-2")
+told = []
+sys.unraisablehook = lambda what: told.append(what.exc_type.__name__)
+
+class Interrupted:
+    def __init__(self, connection):
+        self.connection = connection
+
+    def close(self):
+        if moment == "after":
+            self.connection.close()
+        closes.append(self)
+        if len(closes) == 1:
+            signal.raise_signal(signal.SIGINT)
+        self.connection.close()
+
+closes = []
+run(add, "before")
+run(other.projects)
+for each in (store, other):
+    each._file._shared.connection = Interrupted(each._file._shared.connection)
+
+def in_child():
+    for used in (store, other):
+        try:
+            run(used.projects)
+        except SessionError as error:
+            print("close that was interrupted" in str(error), flush=True)
+
+child(in_child)
+print(*told, len({id(one) for one in closes}))
+for each in (store, other):
+    thread = threading.Thread(target=each.close, daemon=True)
+    thread.start()
+    thread.join(timeout=5)
+    assert not thread.is_alive()
+run(add, "after")
+run(other.projects)
+child(lambda: run(add, "child"))
+print(*names())
+"""
+
+
+@BOTH
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_ctrl_c_while_a_fork_closes_a_store(tmp_path: Path, backend: str, moment: str) -> None:
+    """The child is refused, the other store is held still too, and the parent goes on with both and may fork again."""
+    script = f"moment = {moment!r}\n" + INTERRUPTED_WHILE_IT_CLOSES
+    expected = ["True", "True", "KeyboardInterrupt 2", "before after child"]
+    assert ran(script, tmp_path / "s.sqlite", backend) == expected
+
+
+INTERRUPTED_WHILE_IT_WAITS = """
+import signal
+
+told = []
+sys.unraisablehook = lambda what: told.append(what.exc_type.__name__)
+run(add, "before")
+entered, go = threading.Event(), threading.Event()
+
+def slow(connection):
+    entered.set()
+    go.wait()
+
+thread = threading.Thread(target=run, args=(store._file.write, slow))
+thread.start()
+entered.wait()
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+began = time.monotonic()
+child(lambda: None)
+assert time.monotonic() - began < 5
+go.set()
+thread.join()
+run(add, "after")
+child(lambda: run(add, "child"))
+print(*told, *names())
+"""
+
+
+@BOTH
+def test_ctrl_c_while_a_fork_waits_for_a_write(tmp_path: Path, backend: str) -> None:
+    """It ends the waiting, not the fork; the parent goes on."""
+    result = ran(INTERRUPTED_WHILE_IT_WAITS, tmp_path / "s.sqlite", backend)
+    assert result == ["KeyboardInterrupt before after child"]
+
+
+INTERRUPTED_AT_ANY_MOMENT = """
+import random, signal
+from contextlib import suppress
+
+sys.unraisablehook = lambda what: None
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+chance = random.Random(0)
+
+def another_thread():
+    SQLiteStore(path + "-2").close()  # held up as long as a fork seems to go on
+    store.close()
+
+for number in range(100):
+    run(add, str(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00001, 0.004))
+        if os.fork() == 0:
+            os._exit(0)
+        os.wait()
+    except KeyboardInterrupt:
+        pass
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    with suppress(ChildProcessError):
+        os.wait()
+    thread = threading.Thread(target=another_thread, daemon=True)
+    thread.start()
+    thread.join(timeout=5)
+    assert not thread.is_alive(), number
+print(len(names()))
+"""
+
+
+@BOTH
+def test_ctrl_c_at_any_moment_of_a_fork(tmp_path: Path, backend: str) -> None:
+    """Other threads can use and make stores afterwards."""
+    assert ran(INTERRUPTED_AT_ANY_MOMENT, tmp_path / "s.sqlite", backend) == ["100"]
+
+
+SEVERAL_ARE_BUSY = """
+from agent_sdk.sessions import sqlite_connection
+from agent_sdk.sessions.lease import HEARTBEAT
+
+sqlite_connection.GRACE = 0.2
+stores = [SQLiteStore(f"{path}-{number}", busy_timeout=number / 5) for number in (1, 2, 3)]
+go = threading.Event()
+threads = []
+for each in stores:
+    entered = threading.Event()
+
+    def slow(connection, entered=entered):
+        entered.set()
+        go.wait()
+
+    threads.append(threading.Thread(target=run, args=(each._file.write, slow)))
+    threads[-1].start()
+    entered.wait()
+
+waited = []
+
+def watch():
+    while not waited:
+        began = time.monotonic()
+        with HEARTBEAT._lock:
+            longest.append(time.monotonic() - began)
+        time.sleep(0.01)
+
+longest = []
+watcher = threading.Thread(target=watch)
+watcher.start()
+began = time.monotonic()
+child(lambda: None)
+waited.append(time.monotonic() - began)
+go.set()
+for thread in [*threads, watcher]:
+    thread.join()
+print(0.8 <= waited[0] < 1.2, max(longest) < 0.3)
+"""
+
+
+@BOTH
+def test_several_busy_stores_share_one_deadline(tmp_path: Path, backend: str) -> None:
+    """The fork waits as long as for the most patient of them; meanwhile the heartbeat has its lock."""
+    assert ran(SEVERAL_ARE_BUSY, tmp_path / "s.sqlite", backend) == ["True True"]
+
+
 class Counted(HoldsStill):
     """Counts the forks."""
 
     forks = 0
 
-    def hold_still(self) -> bool:
+    def hold_still(self, until: float) -> bool:
         """One more."""
         self.forks += 1
-        return super().hold_still()
+        return super().hold_still(until)
 
 
 def test_a_subprocess_is_no_fork() -> None:
