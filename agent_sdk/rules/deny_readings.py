@@ -60,7 +60,7 @@ from agent_sdk.values import lazy
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
-_MAX_MOVES = 50
+_MAX_MOVES = 2_000  # as many as a line within the limits can have
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
 _TRAP_OPTIONS = frozenset(["-", "-l", "-p", "-P", "-lp"])
