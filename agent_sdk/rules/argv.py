@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from agent_sdk.rules.shell_nodes import Mark, SimpleCommand, Word
+from agent_sdk.rules.shell_nodes import Mark, SimpleCommand, Word, first_glob
 from agent_sdk.rules.shell_text import expand_braces
 
 _IFS = frozenset(["$IFS", "${IFS}"])
+
+ArgvKey: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], tuple[int | None, ...], bool]
+"""What tells two calls apart, see `ArgvKeys`."""
 
 
 @dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
@@ -27,11 +31,20 @@ class Argv:
         return any(not _is_ifs(self.origins[index], mark) for mark in self.origins[index].marks)
 
     def origin(self, index: int) -> Word:
-        """The word of the command line behind a word; words that were cut or expanded stand for themselves."""
+        """The word of the command line behind a word; words that were cut or expanded stand for themselves.
+
+        Of a brace list with an unquoted tilde or glob, each word that begins with the one or holds the other has it.
+        """
         origin, text = self.origins[index], self.words[index]
         if origin.brace or any(_is_ifs(origin, mark) for mark in origin.marks):
-            return Word(text)
+            tilde = text.startswith("~") and "~" in origin.shape
+            return Word(text, glob=first_glob(text) if origin.glob >= 0 else -1, tilde=tilde)
         return origin if origin.marks or origin.text == text else Word(text)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The words with their expansions as they are written: `-n"$x"` has its value, and `-n` waits for one."""
+        return tuple([self.origin(index).text for index in range(len(self.words))])
 
     @property
     def any_hidden(self) -> bool:
@@ -41,6 +54,35 @@ class Argv:
     def behind(self, start: int, end: int | None = None, *, appended: bool = False) -> Argv:
         """A part of it, as a command of its own."""
         return Argv(self.words[start:end], self.origins[start:end], self.appended or appended)
+
+
+class ArgvKeys:
+    """Tells calls apart: two are the same when they share the texts, and of uncertain words all that is known.
+
+    So `rm "~"` is not `rm ~`, and `trap '' EXIT` is not `trap "$x" EXIT`. Each word is looked at once, however many
+    calls it is a part of.
+    """
+
+    __slots__ = ("_alive", "_kept", "_numbers")
+
+    def __init__(self) -> None:
+        self._numbers: dict[Word, int] = {}
+        self._kept: dict[int, int] = {}  # by identity
+        self._alive: list[Word] = []  # so that no other word gets the identity of one of these
+
+    def key(self, argv: Argv) -> ArgvKey:
+        """What `argv` has in common with the calls that say the same: for certain words that is `argv.words`."""
+        numbers = tuple(map(self._kept.get, map(id, argv.origins)))
+        if None in numbers:
+            for origin in argv.origins:
+                if id(origin) not in self._kept:
+                    self._keep(origin)
+            numbers = tuple(map(self._kept.get, map(id, argv.origins)))
+        return (argv.words, numbers, argv.appended) if argv.appended or any(numbers) else argv.words
+
+    def _keep(self, word: Word) -> None:
+        self._alive.append(word)
+        self._kept[id(word)] = 0 if word.static else self._numbers.setdefault(word, len(self._numbers) + 1)
 
 
 def _is_ifs(word: Word, mark: Mark) -> bool:

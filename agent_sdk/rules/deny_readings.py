@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_sdk.rules.argv import Argv, argv_of
+from agent_sdk.rules.argv import Argv, ArgvKey, ArgvKeys, argv_of
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
-from agent_sdk.rules.escapes import program_of, text_operands
+from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
     CALLBACKS,
@@ -33,6 +33,7 @@ from agent_sdk.rules.program_calls import (
     SUBSCRIPTS,
     commands_in_options,
     program_call,
+    program_texts,
 )
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
@@ -59,7 +60,7 @@ from agent_sdk.values import lazy
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
-_MAX_MOVES = 50
+_MAX_MOVES = 2_000  # as many as a line within the limits can have
 _OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
 _TRAP_OPTIONS = frozenset(["-", "-l", "-p", "-P", "-lp"])
@@ -107,9 +108,10 @@ class _Collector:
 
     def __init__(self, reading: ShellReading) -> None:
         self._reading = reading
-        self.argvs: dict[tuple[str, ...], Argv] = {}
+        self.argvs: dict[ArgvKey, Argv] = {}
+        self._keys = ArgvKeys()
         self.moves: list[Argv] = []
-        self.unseen = self.nameless = self._late = False
+        self.unseen = self.nameless = self._late = self._lost = False
         self._marked: list[str] = []
         self._texts: list[str] = []
         self._guesses: list[str] = []
@@ -139,19 +141,18 @@ class _Collector:
         self._drain()
         if self._late:
             self._expand_quoted()
-        lost = not self._written.isdisjoint(self._started)
         if self._guesses:
-            lost = self._read_guesses() or lost
-        self.unseen = self.unseen or lost
+            self._read_guesses()
+        self.unseen = self.unseen or self._lost or not self._written.isdisjoint(self._started)
 
-    def _read_guesses(self) -> bool:
-        """Reads the guesses. True when there are too many."""
+    def _read_guesses(self) -> None:
+        """Reads the guesses. What cannot be seen in them counts only when there are too many, or too long ones."""
         kept = self.unseen, self.nameless
         guesses = list(dict.fromkeys(self._guesses))
         self._texts = guesses[:_MAX_TEXTS]
         self._drain()
         self.unseen, self.nameless = kept
-        return len(guesses) > _MAX_TEXTS
+        self._lost = self._lost or len(guesses) > _MAX_TEXTS
 
     def _expand_quoted(self) -> None:
         commands = (command for script in self._scripts for command in script.commands)
@@ -162,24 +163,26 @@ class _Collector:
             self._drain()
 
     def _drain(self) -> None:
-        for _ in range(_MAX_TEXTS):
-            if not self._texts:
-                return
+        left = _MAX_TEXTS
+        while self._texts:
             text = self._texts.pop()
             if text in self._seen:
                 continue
+            if not left:
+                self._lost = True
+                return
+            left -= 1
             self._seen.add(text)
             inner = read_command(text)
             self.syntax(text)
             self.unseen = self.unseen or inner.not_understood is not None
             self.script(inner.script, trusted=inner.not_understood is None)
             self.script(inner.loose, trusted=False)
-        self.unseen = True
 
     @property
     def lines(self) -> list[str]:
         """What patterns are held against."""
-        return [line for words in self.argvs for line in program_call(words).lines] + self._marked
+        return [line for argv in self.argvs.values() for line in program_call(argv.words).lines] + self._marked
 
     def script(self, script: Script, *, trusted: bool) -> None:
         """All commands of one reading, and what is piped into the shells among them."""
@@ -193,7 +196,7 @@ class _Collector:
             known = command.static or all(map(_known_name, (command.words[0], *argv.origins[:1])))
             if known and argv.words and program_call(argv.words).ordinary:
                 self._moved(argv)
-                self.argvs.setdefault(argv.words, argv)
+                self.argvs.setdefault(argv.words if command.static else self._keys.key(argv), argv)
                 continue
             if argv.words:
                 self._follow(argv, Fed(script, index, trusted=trusted), 0)
@@ -239,10 +242,11 @@ class _Collector:
             return
         self._moved(argv)
         name = fold_name(argv.words[0].rstrip("/").rpartition("/")[2])
-        if argv.words in self.argvs and not self._differs(name, argv, fed):
+        key = self._keys.key(argv)
+        if key in self.argvs and (key in fed.followed or not self._differs(name, fed)):
             return
-        fed.followed.add(argv.words)
-        self.argvs[argv.words] = argv
+        fed.followed.add(key)
+        self.argvs[key] = argv
         if depth > _MAX_WRAPS:
             self.unseen = True
             return
@@ -267,10 +271,10 @@ class _Collector:
         if argv.words[0] in ("cd", "pushd") and len(self.moves) < _MAX_MOVES:
             self.moves.append(argv)
 
-    def _differs(self, name: str, argv: Argv, fed: Fed) -> bool:
+    def _differs(self, name: str, fed: Fed) -> bool:
         """True when a program that was followed before may read something else this time, or nothing that is seen."""
         reads = name in STDIN_SHELLS or name in WRAPPERS or name in ("source", ".")
-        return reads and argv.words not in fed.followed and (fed.given or not self.unseen)
+        return reads and (fed.given or not self.unseen)
 
     def _builtin(self, name: str, argv: Argv) -> None:
         """Text in the words of programs that run it: subscripts, callbacks, aliases, awk programs, variables."""
@@ -305,7 +309,10 @@ class _Collector:
     def _program(self, argv: Argv, *, sed: bool) -> None:
         """What sed scripts and awk programs run; every word of awk may be a part of one."""
         words = argv.words
-        spans = text_operands(words, sed=True) if sed else [(index, 0) for index in range(1, len(words))]
+        spans, seen = program_texts(argv, sed=sed)
+        self.unseen = self.unseen or not seen
+        if not sed:
+            spans = [(index, 0) for index in range(1, len(words))]
         for index, offset in spans:
             texts, seen = (sed_commands if sed else awk_commands)(words[index][offset:])
             self.unseen = self.unseen or not seen or (bool(texts) and argv.hidden(index))
@@ -361,7 +368,7 @@ class _Collector:
         self.unseen = self.unseen or hidden
         self._budget -= len(text)
         if self._budget < 0:
-            self.unseen = True
+            self._lost = True
         elif text.strip():
             self._texts.append(text)
             if "$'" in text or '$"' in text:  # to a plain sh the dollar is text

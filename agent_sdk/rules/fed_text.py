@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agent_sdk.rules.argv import expanded
+from agent_sdk.rules.argv import ArgvKey, expanded
 from agent_sdk.rules.bash_pattern import fold_name
 from agent_sdk.rules.shell_nodes import Feed, Redirect, Script
 from agent_sdk.rules.shell_text import decode_escapes
@@ -22,7 +22,7 @@ _MAX_ROUNDS = 200
 class Fed:
     """What one command reads from its standard input. `trusted`: the script that it stands in was understood.
 
-    `followed` are the words of programs that were followed for this command already.
+    `followed` are the calls of programs that were followed for this command already.
     """
 
     __slots__ = ("_index", "_script", "followed", "trusted")
@@ -31,7 +31,7 @@ class Fed:
         self._script = script
         self._index = index
         self.trusted = trusted
-        self.followed: set[tuple[str, ...]] = set()
+        self.followed: set[ArgvKey] = set()
 
     @property
     def given(self) -> bool:

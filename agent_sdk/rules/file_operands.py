@@ -123,6 +123,10 @@ RECURSIVE = frozenset(
 )
 PRINTS = frozenset([("sed", "-n"), ("gsed", "-n")])
 """Commands of two words that print: a rule that spells them out does not mean an option that writes (`sed -n -i`)."""
+TAKES_FILES = frozenset(
+    ["sed", "gsed", "awk", "gawk", "mawk", "nawk", "dd", "find", "tar", "gtar", "bsdtar", "curl", *FILES]
+)
+"""The programs whose operands `file_uses` knows, `cd` and `pushd` aside."""
 REMOVERS = frozenset(name for name, program in FILES.items() if program.shape == "remove")
 
 

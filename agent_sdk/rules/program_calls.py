@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agent_sdk.rules.argv import Argv
 from agent_sdk.rules.bash_pattern import SEPARATOR, fold_name
-from agent_sdk.rules.escapes import escapes, program_of
+from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.late_text import CALLBACKS, SETTERS
+from agent_sdk.rules.shell_nodes import Word
 from agent_sdk.rules.wrappers import RUNNERS, STDIN_SHELLS, WRAPPERS, git_subcommand
 
 SUBSCRIPTS = frozenset(
@@ -34,6 +36,8 @@ _FOLLOWED = frozenset(
 ).union(["trap"], SETTERS, CALLBACKS, STDIN_SHELLS, LAUNCHERS, WRAPPERS, RUNNERS)
 """Programs whose words are looked into for other programs and texts; so are the loaders, `ld-…`."""
 _RUNS = frozenset(["runs", "run", "names", "command", "commands", "program", "programs", "configured"])
+_SED_VALUES = frozenset("efil")
+_AWK_VALUES = frozenset("vFefiIlEW")
 _MAX_WORDS = 5_000  # as many as a line within the limits can have
 
 
@@ -82,3 +86,32 @@ def commands_in_options(words: tuple[str, ...]) -> Iterator[str]:
             short = word[2:] if word.startswith("-") and not word.startswith("--") else ""
             texts = (text.lstrip("!:+") for text in (word, short, *word.split("=")[1:]))
             yield from (text for text in texts if plain <= 2 and text and not text.startswith("-"))
+
+
+def program_texts(argv: Argv, *, sed: bool) -> tuple[list[tuple[int, int]], bool]:
+    """Where sed or awk take their program from, as `text_operands` says it, and whether all of it can be seen.
+
+    It cannot when such a word is only known at run time, or when a word before it may become more words or an option
+    that holds a program. Operands behind it count as names of files, whatever they hold.
+    """
+    count = len(argv.words)
+    if not any(origin.marks or origin.glob >= 0 for origin in argv.origins):
+        return text_operands(argv.words, sed=sed), True
+    spans = text_operands(argv.written, sed=sed)
+    programs = [index for index, _ in spans]
+    first = min(programs, default=count)
+    seen = not any(argv.hidden(index) or argv.origins[index].glob >= 0 for index in programs)
+    for index in range(1, count):
+        if argv.hidden(index):
+            word = argv.origins[index]
+            splits = index < first and any(not mark.quoted for mark in word.marks)
+            seen = seen and not (splits or _may_give_program(word, _SED_VALUES if sed else _AWK_VALUES))
+    return spans, seen
+
+
+def _may_give_program(word: Word, values: frozenset[str]) -> bool:
+    """True for an option whose name is only known at run time: `-$x`, `--$x`. A value behind the name is none."""
+    head = word.text[: word.marks[0].start]
+    if head.startswith("--"):
+        return "=" not in head
+    return head.startswith("-") and values.isdisjoint(head)

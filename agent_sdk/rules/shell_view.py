@@ -9,7 +9,7 @@ from functools import lru_cache
 from agent_sdk.rules.argv import Argv
 from agent_sdk.rules.deny_readings import DenyReadings, deny_readings
 from agent_sdk.rules.escapes import program_of
-from agent_sdk.rules.file_operands import REMOVERS, FileUse, file_uses
+from agent_sdk.rules.file_operands import REMOVERS, TAKES_FILES, FileUse, file_uses
 from agent_sdk.rules.files import FileView
 from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.protected import protected
@@ -72,7 +72,7 @@ class CommandFacts:
     @lazy
     def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
         """The files that known programs touch, in every reading."""
-        return tuple([(argv, use) for argv in self.denials.argvs for use in file_uses(argv.words)])
+        return tuple([(argv, use) for argv in self.denials.argvs for use in _uses(argv)])
 
     @lazy
     def odd(self) -> str | None:
@@ -281,6 +281,14 @@ class ShellView:
         if folder in self.ground.working:
             return contents or not emptied
         return any(base[: len(folder)] == folder for base in self.ground.spellings(self.ground.cwd))
+
+
+def _uses(argv: Argv) -> Sequence[FileUse]:
+    """The files that a call touches, whether or not its expansions are empty."""
+    found = file_uses(argv.words)
+    if program_of(argv.words[0])[0] not in TAKES_FILES or not argv.any_hidden:
+        return found
+    return [*found, *(use for use in file_uses(argv.written) if use not in found)]
 
 
 def path_text(word: Word, offset: int) -> str | None:

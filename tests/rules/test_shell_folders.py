@@ -93,3 +93,16 @@ def test_everyday_moves_still_pass(command: str) -> None:
 def test_the_same_move_counts_each_time(command: str) -> None:
     """Twice into `a` is `a/a`, however the two are written."""
     assert verdict(book(allow=["Bash"], deny=["Read(a/a/x)"]), reading("Bash", {"command": command})) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"sh -c 'cd ~/.ssh; cat x'; sh -c '{'cd .;' * 49}'; sh -c '{'cd . ;' * 49}'",
+        f"{'cd .;' * 48} sh -c 'cd .; cd .; cd ~/.ssh; cat x'",
+    ],
+    ids=["before", "behind"],
+)
+def test_moves_in_other_scripts_push_none_out(command: str) -> None:
+    """However many scripts in strings move about, the one that leads to the denied file counts."""
+    assert verdict(book(allow=["Bash"], deny=["Read(~/.ssh/**)"]), reading("Bash", {"command": command})) == "deny"
