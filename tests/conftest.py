@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 
 import pytest
@@ -12,8 +13,11 @@ HOME_VARIABLES = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", 
 def pytest_configure(config: pytest.Config) -> None:
     """No test reads or writes the settings, the sessions or the git configuration of whoever runs the tests.
 
-    It happens before a test module is read: some keep the environment for the processes that they start.
+    And Ctrl-C counts, also where a shell that started the tests in the background told them to ignore it. It happens
+    before a test module is read: some keep the environment for the processes that they start.
     """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     home = tempfile.TemporaryDirectory(prefix="agent-sdk-tests-home-", ignore_cleanup_errors=True)
     patch = pytest.MonkeyPatch()
     for name in HOME_VARIABLES:
