@@ -224,6 +224,7 @@ def test_the_table_of_the_page_on_testing_holds(tmp_path: Path, monkeypatch: pyt
     assert main(found[place + 1][1].split()[1:]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chosen", "runs"), [(False, 2), (True, 1)], ids=["every back end", "asyncio is chosen"])
 def test_the_test_file_of_the_page_on_testing_passes(chosen: bool, runs: int, tmp_path: Path) -> None:
     """It runs as shown, on asyncio and on trio, or the one that the fixture names, and leaves the user's store be."""
