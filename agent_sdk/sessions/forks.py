@@ -15,6 +15,9 @@ from weakref import WeakSet
 PATIENCE = 1.0
 """Seconds for which a fork waits for locks that are never held for long. What they guard begins anew in any case."""
 
+_SHORT, _LONG = 0.5, 60.0
+"""Seconds for which the end of another fork is waited for: by what is made meanwhile, and by the next fork."""
+
 
 class HoldsStill:
     """Something whose lock is taken before every fork, in the thread that forks, and is new in the child.
@@ -61,9 +64,17 @@ class _Forks:
         self._to_let_go: list[list[HoldsStill]] = []  # one list, more where a signal handler forks during a fork
 
     def add(self, thing: HoldsStill) -> None:
-        """It holds still from now on. Waits for a fork that is going on, and so cannot be used before that is over."""
-        with self._one_at_a_time:
+        """It holds still from now on. Waits for a fork that is going on, and so is mostly not used before that is over.
+
+        Not for long: should the end of a fork have been lost to a Ctrl-C, nothing more may hang for it. What is used
+        while a fork goes on is not held: then the child is refused.
+        """
+        mine = self._one_at_a_time.acquire(timeout=_SHORT)
+        try:
             self._known.add(thing)
+        finally:
+            if mine:
+                self._one_at_a_time.release()
 
     def before(self) -> None:
         """Hold all that can be had: the slow ones first, waited for at the same time, then the quick ones alike.
@@ -71,14 +82,21 @@ class _Forks:
         So a fork waits as long as the most patient of those that are busy, and `PATIENCE` more. What is raised
         meanwhile, by Ctrl-C for instance, stops none of the others; Python tells it, and forks all the same.
         """
-        self._one_at_a_time.acquire()
-        known = list(self._known)
+        self._one_at_a_time.acquire(timeout=_LONG)
+        known = self._all()
         # Noted before they are taken: an exception may come up in the very moment in which a lock has been taken.
         self._to_let_go.append([thing for thing in known if not thing.is_mine()])
         raised = _hold([thing for thing in known if thing.slow])
         raised += _hold([thing for thing in known if not thing.slow])
         if raised:
             raise raised[0]
+
+    def _all(self) -> list[HoldsStill]:
+        while True:
+            try:
+                return list(self._known)
+            except RuntimeError:  # one was added at this moment
+                continue
 
     def let_go(self) -> None:
         """In the parent, after the fork or after it failed.
@@ -111,7 +129,7 @@ class _Forks:
         """The same thread, alone."""
         self._one_at_a_time = threading.RLock()
         self._to_let_go = []
-        for thing in list(self._known):
+        for thing in self._all():
             thing.begin_anew(held=thing.is_mine())
 
 
