@@ -174,7 +174,7 @@ class Turn:
         self.aborted = self.aborted or session.interrupt.requested
 
     def take_verdicts(self) -> None:
-        """Turn denials into results. After a stop or an interrupt every call gets one."""
+        """Turn denials into results. After a stop or an interrupt every call that has not begun gets one."""
         for call_id, docket in self.dockets.items():
             if call_id in self.results or call_id in self.started:
                 continue

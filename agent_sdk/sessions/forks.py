@@ -82,7 +82,8 @@ class _Forks:
         So a fork waits as long as the most patient of those that are busy, and `PATIENCE` more. What is raised
         meanwhile, by Ctrl-C for instance, stops none of the others; Python tells it, and forks all the same.
         """
-        self._one_at_a_time.acquire(timeout=_LONG)
+        if not self._one_at_a_time.acquire(timeout=_LONG):  # nobody would let go what was taken now
+            raise RuntimeError("another fork has not ended: nothing holds still, so the child is refused open stores")
         known = self._all()
         # Noted before they are taken: an exception may come up in the very moment in which a lock has been taken.
         self._to_let_go.append([thing for thing in known if not thing.is_mine()])

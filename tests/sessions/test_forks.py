@@ -417,44 +417,6 @@ def test_ctrl_c_while_a_fork_waits_for_a_write(tmp_path: Path, backend: str) -> 
     assert result == ["KeyboardInterrupt before after child"]
 
 
-INTERRUPTED_AT_ANY_MOMENT = """
-import random, signal
-from contextlib import suppress
-
-sys.unraisablehook = lambda what: None
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-chance = random.Random(0)
-
-def another_thread():
-    SQLiteStore(path + "-2").close()  # held up as long as a fork seems to go on
-    store.close()
-
-for number in range(100):
-    run(add, str(number))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00001, 0.004))
-        if os.fork() == 0:
-            os._exit(0)
-        os.wait()
-    except KeyboardInterrupt:
-        pass
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    with suppress(ChildProcessError):
-        os.wait()
-    thread = threading.Thread(target=another_thread, daemon=True)
-    thread.start()
-    thread.join(timeout=5)
-    assert not thread.is_alive(), number
-print(len(names()))
-"""
-
-
-@BOTH
-def test_ctrl_c_at_any_moment_of_a_fork(tmp_path: Path, backend: str) -> None:
-    """Other threads can use and make stores afterwards."""
-    assert ran(INTERRUPTED_AT_ANY_MOMENT, tmp_path / "s.sqlite", backend) == ["100"]
-
-
 SEVERAL_ARE_BUSY = """
 from agent_sdk.sessions import sqlite_connection
 from agent_sdk.sessions.lease import HEARTBEAT
@@ -538,3 +500,40 @@ def test_a_fork_that_fails_lets_go() -> None:
     thread.start()
     thread.join()
     assert (counted.forks, free) == (1, [True])
+
+
+WITHOUT_ITS_TURN = """
+from agent_sdk.errors import SessionError
+from agent_sdk.sessions import forks
+forks._LONG = 0.1
+sys.unraisablehook = lambda what: None
+run(add, "before")
+has, may_go = threading.Event(), threading.Event()
+
+def never_ends():
+    forks._FORKS._one_at_a_time.acquire()
+    has.set()
+    may_go.wait()
+
+lost = threading.Thread(target=never_ends, daemon=True)
+lost.start()
+has.wait()
+
+def in_child():
+    try:
+        run(add, "child")
+    except SessionError as error:
+        print("refused", flush=True)
+
+child(in_child)
+others = threading.Thread(target=run, args=(add, "after"), daemon=True)
+others.start()
+others.join(timeout=10)
+print(*names())
+"""
+
+
+@BOTH
+def test_a_fork_beside_one_that_never_ends_holds_nothing(tmp_path: Path, backend: str) -> None:
+    """The child is refused the open store; in the parent every thread goes on."""
+    assert ran(WITHOUT_ITS_TURN, tmp_path / "s.sqlite", backend) == ["refused", "before after"]
