@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from agent_sdk.calls import ToolFacts
 from agent_sdk.decisions import Behavior, Opinion, Trace
-from agent_sdk.rules.files import Sight
+from agent_sdk.rules.files import NOTHING_SEEN, Sight
 from agent_sdk.rules.reading import Named
 
 _MAX_KEPT = 1_024
@@ -58,7 +58,7 @@ class Precedents:
 
     def keep(self, question: Question, facts: ToolFacts, ruling: Ruling, sight: Sight) -> None:
         """Remember a ruling. Bounded: what is kept is dropped when it has become too much."""
-        if len(sight) > _MAX_SEEN or sight.letters > _MAX_LETTERS:
+        if sight is not NOTHING_SEEN and (len(sight) > _MAX_SEEN or sight.letters > _MAX_LETTERS):
             return
         if len(self._kept) >= _MAX_KEPT:
             self._kept.clear()

@@ -172,8 +172,13 @@ STEPS: tuple[Step, ...] = (
     allow_rules,
     reads,
 )
+_OF_HOOKS = frozenset([hook_denies, hook_defers, hook_allows])
+"""The steps that have no opinion when no hook spoke."""
+_WITHOUT_HOOKS = tuple(step for step in STEPS if step not in _OF_HOOKS)
 _SILENT = tuple(Considered(step=step.__name__) for step in STEPS)
 """What the trace says of each step when it had no opinion."""
+_BEFORE = {step: _SILENT[:place] for place, step in enumerate(STEPS)}
+"""The same of the steps before each."""
 
 
 def judge(case: Case) -> Verdict:
@@ -213,18 +218,16 @@ def verdict_on(case: Case, ruling: Ruling) -> Verdict:
 
 def _ruling(case: Case) -> Ruling:
     """The finding of the first step that decides, and the steps that were asked."""
-    trace = _SILENT
-    for place, step in enumerate(STEPS):
-        finding = step(case)
-        if finding is not None:
+    for step in _WITHOUT_HOOKS if case.heard is None else STEPS:
+        if (finding := step(case)) is not None:
             by = case.heard_by if finding.by == "hook" else finding.rule or case.snapshot.mode
             said = Considered(
                 step=step.__name__, said=finding.behavior, by=by, where=finding.where, note=finding.reason
             )
-            trace = (*_SILENT[:place], said)
+            trace = (*_BEFORE[step], said)
             break
     else:
-        finding = _nothing_covers(case)
+        finding, trace = _nothing_covers(case), _SILENT
     if finding.behavior == "ask" and case.snapshot.mode == "dontAsk":
         finding = _no_prompts(finding)
         trace = (*trace, Considered(step="mode", said="deny", by="dontAsk", note=finding.reason))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agent_sdk.calls import ToolFacts
 from agent_sdk.rules.bash import BashRules
 from agent_sdk.rules.domains import DomainRules
 from agent_sdk.rules.glob_meets import could_cover
@@ -20,6 +21,7 @@ from agent_sdk.rules.spelling import Spelled
 from agent_sdk.values import Json
 
 _SPECIAL = frozenset(["WebFetch", "Agent", "Task"])
+_MAX_KEPT = 256
 
 
 @dataclass(slots=True)  # not frozen, though never changed: it is made for every judgement
@@ -48,6 +50,7 @@ class Book:
         paths: dict[str, list[Rule]] = {"Edit": [], "Read": []}
         commands: list[Rule] = []
         domains: list[Rule] = []
+        self._kept: dict[str, tuple[ToolFacts, frozenset[str] | None, Rule | None]] = {}
         own = [rule for rule in rules if rule.behavior == behavior]
         self._empty = not own
         for rule in own:
@@ -78,6 +81,7 @@ class Book:
         # Who may not read a file may not change it.
         self._writing = tuple(rules for rules in (self._edit, *([self._read] if behavior == "deny" else [])) if rules)
         self._reading = (self._read,) if self._read else ()
+        self._names_paths = bool(self._writing or self._reading or self._own_paths)
         self._inspects = bool(self._parameters or self._others)
         self._commands = BashRules(commands)
         self._domains = DomainRules(domains)
@@ -113,7 +117,10 @@ class Book:
         rule = self._by_name(reading)
         if rule is not None:
             return _found(rule, reading.tool)
-        found = self._any_path(reading) if reading.bash is None else self._any_command(reading.bash)
+        if reading.bash is not None:
+            found = self._any_command(reading.bash)
+        else:
+            found = self._any_path(reading) if self._names_paths else None
         if found is None and reading.tool in _SPECIAL:
             found = self._any_agent_or_url(reading)
         return self._any_parameter(reading) if found is None and self._inspects else found
@@ -131,9 +138,19 @@ class Book:
         return self._every_agent_or_url(reading) if found is None and reading.tool in _SPECIAL else found
 
     def _by_name(self, reading: Reading) -> Rule | None:
-        """The rule that covers the whole tool."""
+        """The rule that covers the whole tool. It does not depend on the input, so it is kept for each tool."""
         if not (self._whole or self._globs):
             return None
+        kept = self._kept.get(reading.tool)
+        if kept is not None and kept[0] is reading.facts and kept[1] is reading.registry:
+            return kept[2]
+        if len(self._kept) >= _MAX_KEPT:
+            self._kept.clear()
+        rule = self._found_by_name(reading)
+        self._kept[reading.tool] = (reading.facts, reading.registry, rule)
+        return rule
+
+    def _found_by_name(self, reading: Reading) -> Rule | None:
         for name in self._names(reading):
             rule = self._whole.get(name)
             if rule is not None and (name in PATH_RULES or name_covers(rule, reading.tool, reading.registry)):
@@ -156,26 +173,24 @@ class Book:
     def _any_path(self, reading: Reading) -> Found | None:
         own = self._own_paths.get(reading.tool, ())
         writing, looking = self._writing + own, self._reading + own
-        return (_any(writing, reading.writes, reading.ground) if writing else None) or (
-            _any(looking, reading.reads, reading.ground) if looking else None
-        )
+        found = _any(writing, reading.writes, reading.ground) if writing and reading.writes else None
+        if found is None and looking and reading.reads:
+            found = _any(looking, reading.reads, reading.ground)
+        return found
 
     def _every_path(self, reading: Reading) -> Found | None:
-        used: list[Rule] = []
-        for path in reading.writes:
-            rule = self._edit.all_readings(path, reading.ground)
-            if rule is None:
-                return None
-            used.append(rule)
-        for path in reading.reads:
-            rule = self._read.all_readings(path, reading.ground) or self._edit.all_readings(path, reading.ground)
-            if rule is None:
-                return None
-            used.append(rule)
-        if not used:
-            return None
-        names = ", ".join([path.absolute for path in reading.writes + reading.reads])
-        return Found(used[0], tuple({id(rule): rule for rule in used}.values()), f"{used[0].text} covers {names}")
+        used: dict[int, Rule] = {}
+        names: list[str] = []
+        for looking, paths in ((False, reading.writes), (True, reading.reads)):
+            for path in paths:
+                rule = self._read.all_readings(path, reading.ground) if looking and self._read else None
+                rule = rule or self._edit.all_readings(path, reading.ground)
+                if rule is None:
+                    return None
+                used[id(rule)] = rule
+                names.append(path.absolute)
+        rules = tuple(used.values())
+        return Found(rules[0], rules, f"{rules[0].text} covers {', '.join(names)}") if rules else None
 
     def _any_command(self, shell: ShellView) -> Found | None:
         """Bash rules, and path rules for what known programs and redirections touch."""

@@ -1,4 +1,4 @@
-"""FileView: the only view of a disk that rules have. It follows links and tells kinds; it never opens a file.
+"""FileView: the only view of a disk that rules have. It follows links and tells kinds; it never reads a file.
 
 Paths are absolute, with forward slashes; a Windows drive is the first folder (`C:\\x` is `/c/x`).
 """
@@ -11,11 +11,13 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["file", "dir"]
 
 MAX_HOPS = 40
+_DELETED = " (deleted)"  # what Linux puts behind the name of a thing that is gone
 
 
 class FileView(Protocol):
@@ -111,7 +113,8 @@ class OsFiles:
     """The real disk of this machine.
 
     `home=None` is the home folder of the user; `platform` is `linux`, `darwin` or `win32`, `None` = this machine;
-    `case_sensitive=None` is what is usual on the platform. Files are never opened: only links and kinds are looked at.
+    `case_sensitive=None` is what is usual on the platform. Only links and kinds are looked at: no file is opened for
+    what it holds.
     """
 
     def __init__(
@@ -138,6 +141,31 @@ def _link_on_disk(path: str) -> str | None:
         return None
 
 
+def _straight_on_disk(path: str) -> bool:
+    """True when the system names what lies at the absolute `path` by this very path, so that no link leads there.
+
+    One look instead of one for each name; the path is located for it (`O_PATH`), which opens nothing. False as well
+    when that cannot be told: nothing is there, or the system has no such look. Then each name is to be looked at.
+    """
+    if sys.platform != "linux" or path.endswith(_DELETED):
+        return False
+    try:
+        located = os.open(path, os.O_PATH)
+    except (OSError, ValueError):
+        return False
+    try:
+        return os.readlink(f"/proc/self/fd/{located}") == path
+    except OSError:
+        return False
+    finally:
+        os.close(located)
+
+
+def _names_on(way: str) -> Iterable[str]:
+    """The absolute paths of all names on an absolute path, the path itself last."""
+    return accumulate(way[1:].split("/"), "{}/{}".format, initial="")
+
+
 def _kind_on_disk(path: str) -> Kind | None:
     try:
         mode = os.stat(path).st_mode
@@ -148,26 +176,33 @@ def _kind_on_disk(path: str) -> Kind | None:
 
 @dataclass(slots=True)  # not frozen, though never changed: it is made for every judgement
 class Sight:
-    """What one judgement saw of the real disk: names that are no links, where links lead, and kinds of things."""
+    """What one judgement saw of the real disk: names that are no links, where links lead, and kinds of things.
+
+    `ways` are paths on which nothing is a link, none of the names above them either.
+    """
 
     straight: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     kinds: tuple[tuple[str, Kind | None], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.straight) + len(self.links) + len(self.kinds)
+        return len(self.straight) + len(self.ways) + len(self.links) + len(self.kinds)
 
     @property
     def letters(self) -> int:
         """The length of all its names together."""
-        return sum(map(len, self.straight)) + sum(len(path) for path, _ in (*self.links, *self.kinds))
+        if not (self.links or self.kinds):
+            return len("".join(self.straight + self.ways))
+        return sum(len(path) for path in (*self.straight, *self.ways, *dict(self.links), *dict(self.kinds)))
 
     def leads(self, path: str) -> str | None:
         """Where the absolute `path` led when it was looked at, links followed; it may not exist.
 
         `None` when it led nowhere, or when not all of the way was looked at.
         """
-        targets = {**dict.fromkeys(self.straight), **dict(self.links)}
+        on_ways = (name for way in self.ways for name in _names_on(way))
+        targets = {**dict.fromkeys(self.straight), **dict.fromkeys(on_ways), **dict(self.links)}
         try:
             hops = follow(path, targets.__getitem__)
         except (KeyError, OSError):
@@ -175,7 +210,10 @@ class Sight:
         return hops[-1] if hops else "/" + "/".join(name for name in path.split("/") if name not in ("", "."))
 
     def still_so(self) -> bool:
-        """True when all of it is as it was. Every name is looked at anew."""
+        """True when all of it is as it was. Everything is looked at anew."""
+        for path in self.ways:
+            if not _straight_on_disk(path) and not _no_link(path, _link_on_disk):
+                return False
         look, is_link = os.lstat, stat.S_ISLNK
         for path in self.straight:
             try:
@@ -189,6 +227,9 @@ class Sight:
         return all(_kind_on_disk(path) == kind for path, kind in self.kinds) if self.kinds else True
 
 
+NOTHING_SEEN = Sight()
+
+
 class Glance:
     """The real disk for one judgement: each name is looked at once, and `sight` tells all that was seen.
 
@@ -200,36 +241,33 @@ class Glance:
         self.case_sensitive = files.case_sensitive
         self.windows = files.windows
         self._straight: set[str] = set()
+        self._ways = ""  # each between NULs, with a slash behind it
         self._links: dict[str, str] = {}
         self._kinds: dict[str, Kind | None] = {}
 
     def hops(self, path: str) -> tuple[str, ...]:
-        """See `FileView.hops`. A path without links, by far the usual one, is walked without a call for each name."""
-        straight = self._straight
-        if path in straight:
-            return ()  # and so are all folders above it
-        look, is_link = os.lstat, stat.S_ISLNK
-        here = ""
-        for name in path.split("/"):
-            if name == "" or name == ".":
-                continue
-            if name == "..":
+        """See `FileView.hops`."""
+        if self._is_straight(path):
+            return ()
+        folder, _, name = path.rpartition("/")
+        if not self._is_straight(folder):
+            way = next(filter(_straight_on_disk, (path, folder)), None)
+            if way is None:
                 return follow(path, self._link)
-            here = f"{here}/{name}"
-            if here in straight:
-                continue
-            if here in self._links:
-                return follow(path, self._link)
-            try:
-                if is_link(look(here).st_mode):
-                    return follow(path, self._link)
-            except (OSError, ValueError):
-                pass  # as in `_link_on_disk`: what may not be looked at counts as no link
-            straight.add(here)
+            self._ways += f"\0{way}/"
+            if way is path:
+                return ()
+        if name in ("", ".", "..") or self._link(path) is not None:
+            return follow(path, self._link)
         return ()
 
+    def _is_straight(self, path: str) -> bool:
+        """True when it was seen that nothing is a link on the absolute `path`."""
+        # Each name above one that is no link was looked at before.
+        return path in self._straight or (f"\0{path}/" in self._ways and "\0" not in path)
+
     def _link(self, path: str) -> str | None:
-        if path in self._straight:
+        if self._is_straight(path):
             return None
         found = self._links.get(path) or _link_on_disk(path)
         if found is None:
@@ -247,7 +285,10 @@ class Glance:
     @property
     def sight(self) -> Sight:
         """Everything that was looked at so far, and what was there."""
-        return Sight(tuple(self._straight), tuple(self._links.items()), tuple(self._kinds.items()))
+        if not (self._ways or self._straight or self._links or self._kinds):
+            return NOTHING_SEEN
+        ways = tuple(self._ways[1:-1].split("/\0")) if self._ways else ()
+        return Sight(tuple(self._straight), ways, tuple(self._links.items()), tuple(self._kinds.items()))
 
 
 def glance(files: FileView) -> FileView:

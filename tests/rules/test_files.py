@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_sdk.rules.files import MAX_HOPS, Glance, OsFiles, TableFiles, glance
+from agent_sdk.rules.files import MAX_HOPS, Glance, OsFiles, Sight, TableFiles, glance
 
 
 def build(root: Path, links: dict[str, str]) -> None:
@@ -53,9 +56,22 @@ def test_the_table_follows_links_as_the_disk_does(tmp_path: Path, links: dict[st
         assert real.hops(full)[-1] == os.path.realpath(full)
 
 
+def looked_at(seen: Sight) -> set[str]:
+    """Every name that it says something of."""
+    on_ways = {str(name) for way in seen.ways for name in (Path(way), *Path(way).parents)}
+    return {*seen.straight, *on_ways, *(name for name, _ in seen.links)}
+
+
+@pytest.fixture(params=["linux", "elsewhere"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The disk as Linux tells of it, a whole path in one look, and as any other system does, name by name."""
+    monkeypatch.setattr(sys, "platform", request.param)
+    return str(request.param)
+
+
 @pytest.mark.parametrize("links", LAYOUTS, ids=[", ".join(layout) or "none" for layout in LAYOUTS])
 @pytest.mark.parametrize("paths", [PATHS, PATHS[::-1]], ids=["in order", "backwards"])
-def test_a_glance_sees_what_the_disk_has(tmp_path: Path, links: dict[str, str], paths: list[str]) -> None:
+def test_a_glance_sees_what_the_disk_has(tmp_path: Path, system: str, links: dict[str, str], paths: list[str]) -> None:
     """What one judgement saw of a path before changes no answer about the next, and all of it is still so."""
     root = tmp_path.resolve()
     build(root, links)
@@ -64,8 +80,82 @@ def test_a_glance_sees_what_the_disk_has(tmp_path: Path, links: dict[str, str], 
         assert once.hops(f"{root}/{path}") == real.hops(f"{root}/{path}")
     assert once.sight.still_so()
     seen = once.sight
-    assert {*seen.straight, *(name for name, _ in seen.links)} >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
+    assert looked_at(seen) >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
     assert {name for name, _ in seen.links} == {f"{root}/{link}" for link in links}
+    assert system == "linux" or not seen.ways
+
+
+WAYS = [
+    "/",
+    "/a",
+    "/a/b/c",
+    "/a/b/new",
+    "/a/new/new",
+    "/a/b/c (deleted)",
+    "/a//b/c",
+    "/a/./b/c",
+    "/a/b/",
+    "/a/b/../b/c",
+]
+
+
+@pytest.mark.parametrize("path", [*WAYS, "/a/b/n\n/\udcff", "/a/b/n\0/a/b/c"])
+def test_a_whole_way_is_seen_as_its_names_are(tmp_path: Path, system: str, path: str) -> None:
+    """However it is written, and whether or not it exists: no link lies on it, before and after others were seen."""
+    root = tmp_path.resolve()
+    (root / "a" / "b").mkdir(parents=True)
+    for name in ("c", "c (deleted)"):
+        (root / "a" / "b" / name).write_text("x")
+    straight = OsFiles().hops(f"{root}{path}")
+    for others in ([], ["/a/b/c"], ["/a/b/new"], ["/a/b/c", "/a/b"]):
+        once = Glance(OsFiles())
+        for other in others:
+            assert once.hops(f"{root}{other}") == ()
+        assert once.hops(f"{root}{path}") == straight
+        assert once.sight.still_so()
+
+
+@pytest.mark.parametrize("name", ["a", "a/b", "a/b/c"])
+@pytest.mark.parametrize("path", ["a/b/c", "a/b/new"])
+def test_a_name_that_becomes_a_link_is_seen(tmp_path: Path, system: str, name: str, path: str) -> None:
+    """Wherever on the way it lies, though it leads to just what was there. What is only gone, or new, is no link."""
+    root = tmp_path.resolve()
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "a" / "b" / "c").write_text("x")
+    once = Glance(OsFiles())
+    assert once.hops(f"{root}/{path}") == ()
+    seen = once.sight
+    assert seen.still_so()
+    assert bool(seen.ways) == (system == "linux")
+    assert seen.leads(f"{root}/{path}") == f"{root}/{path}"
+    assert seen.leads(f"{root}/a") == f"{root}/a"
+    assert seen.leads(f"{root}/elsewhere") is None
+    (root / name).rename(root / "away")
+    assert seen.still_so()
+    os.symlink(root / "away", root / name)
+    assert seen.still_so() == (not f"{path}/".startswith(f"{name}/"))
+
+
+def test_what_has_no_descriptors_left_sees_the_same(tmp_path: Path) -> None:
+    """Looking at a whole way takes a descriptor for a moment; when there is none, each name is looked at."""
+    root = tmp_path.resolve()
+    (root / "a").mkdir()
+    os.symlink("a", root / "l")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held: list[int] = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(64, limits[1]), limits[1]))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                held.append(os.open("/", os.O_RDONLY))
+        once = Glance(OsFiles())
+        assert once.hops(f"{root}/a/x") == ()
+        assert once.hops(f"{root}/l/x") == (f"{root}/a/x", f"{root}/a/x")
+        assert once.sight.ways == ()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for descriptor in held:
+            os.close(descriptor)
 
 
 def test_a_loop_is_an_error_not_a_hang(tmp_path: Path) -> None:
