@@ -11,10 +11,10 @@ from agent_sdk.rules.files import NOTHING_SEEN, Sight
 from agent_sdk.rules.reading import Named
 
 _MAX_KEPT = 1_024
-_MAX_SEEN = 64
-"""Looking at more names again would cost as much as judging anew."""
-_MAX_LETTERS = 16_000
-"""In all these names together: what is kept must not grow with what a model sends."""
+_MAX_LETTERS = 4_000
+"""In all names that were seen together. To look at more again would cost as much as judging anew, and what is kept must
+not grow with what a model sends.
+"""
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, though never changed: it is made for every judgement
@@ -58,7 +58,7 @@ class Precedents:
 
     def keep(self, question: Question, facts: ToolFacts, ruling: Ruling, sight: Sight) -> None:
         """Remember a ruling. Bounded: what is kept is dropped when it has become too much."""
-        if sight is not NOTHING_SEEN and (len(sight) > _MAX_SEEN or sight.letters > _MAX_LETTERS):
+        if sight is not NOTHING_SEEN and sight.letters > _MAX_LETTERS:
             return
         if len(self._kept) >= _MAX_KEPT:
             self._kept.clear()

@@ -36,17 +36,15 @@ class Case:
     heard_trace: Trace = ()
     answered: bool = False
 
-    @lazy
+    @property
     def reading(self) -> Reading:
         """The input that would run, as the rules read it."""
-        return self.snapshot.reading(self.call, self.call.effective, self.facts)
+        return self.readings[0]
 
-    @lazy
+    @property
     def original_reading(self) -> Reading:
         """The input before any rewrite, as the rules read it."""
-        if self.original is self.call.effective or self.original == self.call.effective:
-            return self.reading
-        return self.snapshot.reading(self.call, self.original, self.facts)
+        return self.readings[-1]
 
     @property
     def question(self) -> Question | None:
@@ -59,11 +57,12 @@ class Case:
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
-        """Both readings; one when nothing was rewritten."""
-        if self.original is self.call.effective:
-            return (self.reading,)
-        one, other = self.reading, self.original_reading
-        return (one,) if one is other else (one, other)
+        """What the rules read: the input that would run, and the one before any rewrite when it is another."""
+        call, original = self.call, self.original
+        would_run = self.snapshot.reading(call, call.effective, self.facts)
+        if original is call.effective or original == call.effective:
+            return (would_run,)
+        return (would_run, self.snapshot.reading(call, original, self.facts))
 
 
 Step: TypeAlias = Callable[[Case], Finding | None]

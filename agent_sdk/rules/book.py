@@ -179,18 +179,24 @@ class Book:
         return found
 
     def _every_path(self, reading: Reading) -> Found | None:
-        used: dict[int, Rule] = {}
-        names: list[str] = []
-        for looking, paths in ((False, reading.writes), (True, reading.reads)):
-            for path in paths:
-                rule = self._read.all_readings(path, reading.ground) if looking and self._read else None
-                rule = rule or self._edit.all_readings(path, reading.ground)
-                if rule is None:
-                    return None
-                used[id(rule)] = rule
-                names.append(path.absolute)
-        rules = tuple(used.values())
-        return Found(rules[0], rules, f"{rules[0].text} covers {', '.join(names)}") if rules else None
+        used: list[Rule] = []
+        for path in reading.writes:
+            rule = self._edit.all_readings(path, reading.ground)
+            if rule is None:
+                return None
+            used.append(rule)
+        for path in reading.reads:
+            rule = self._read.all_readings(path, reading.ground) or self._edit.all_readings(path, reading.ground)
+            if rule is None:
+                return None
+            used.append(rule)
+        if not used:
+            return None
+        paths = reading.writes + reading.reads
+        if len(used) == 1:
+            return _found(used[0], paths[0].absolute)
+        names = ", ".join([path.absolute for path in paths])
+        return Found(used[0], tuple({id(rule): rule for rule in used}.values()), f"{used[0].text} covers {names}")
 
     def _any_command(self, shell: ShellView) -> Found | None:
         """Bash rules, and path rules for what known programs and redirections touch."""

@@ -186,9 +186,6 @@ class Sight:
     links: tuple[tuple[str, str], ...] = ()
     kinds: tuple[tuple[str, Kind | None], ...] = ()
 
-    def __len__(self) -> int:
-        return len(self.straight) + len(self.ways) + len(self.links) + len(self.kinds)
-
     @property
     def letters(self) -> int:
         """The length of all its names together."""
@@ -257,7 +254,7 @@ class Glance:
             self._ways += f"\0{way}/"
             if way is path:
                 return ()
-        if name in ("", ".", "..") or self._link(path) is not None:
+        if name in ("", ".", "..") or self._look(path) is not None:
             return follow(path, self._link)
         return ()
 
@@ -267,8 +264,9 @@ class Glance:
         return path in self._straight or (f"\0{path}/" in self._ways and "\0" not in path)
 
     def _link(self, path: str) -> str | None:
-        if self._is_straight(path):
-            return None
+        return None if self._is_straight(path) else self._look(path)
+
+    def _look(self, path: str) -> str | None:
         found = self._links.get(path) or _link_on_disk(path)
         if found is None:
             self._straight.add(path)

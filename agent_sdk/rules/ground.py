@@ -149,9 +149,11 @@ class Ground:
         """What an anchor stands for; `None`: the working directories."""
         known = self._bases.get(anchoring)
         if known is None:
-            paths, plain = self._site.plain(anchoring)
-            leads_away = any(map(self.links, paths))
-            known = self._site.bases(anchoring, self.spellings) if leads_away else plain
+            paths, known = self._site.plain(anchoring)
+            for path in paths:
+                if self.links(path):
+                    known = self._site.bases(anchoring, self.spellings)
+                    break
             self._bases[anchoring] = known
         return known
 

@@ -77,6 +77,8 @@ class Reading:
         self.place = place
         self.registry = registry
         self.files = glance(place.files)
+        self.bash = self._shell() if tool == "Bash" else None
+        """What the command of a Bash call would run, read and write."""
 
     @property
     def sight(self) -> Sight | None:
@@ -89,10 +91,8 @@ class Reading:
         place = self.place
         return Ground(place.cwd, place.additional, place.files, root=place.root, fixed=place.fixed, files=self.files)
 
-    @lazy
-    def bash(self) -> ShellView | None:
-        """What the command of a Bash call would run, read and write."""
-        command = self.input.get("command") if self.tool == "Bash" else None
+    def _shell(self) -> ShellView | None:
+        command = self.input.get("command")
         return ShellView(command, self.ground, self.place.settings_dir) if isinstance(command, str) else None
 
     @lazy
@@ -114,14 +114,17 @@ class Reading:
 
     def _paths(self, main: str | None) -> tuple[Spelled, ...]:
         given = self.input
-        fields = _path_fields(main, self.facts.name)
-        texts = [value for name in fields if isinstance(value := given.get(name), str)]
-        if not texts and self.tool in ("Glob", "Grep", "LS"):
-            texts = ["."]
         cwd, files = self.place.cwd, self.files
-        return tuple([spell(text, cwd, files) for text in texts])
+        found: list[Spelled] = []
+        for name in _path_fields(main, self.facts.name):
+            text = given.get(name)
+            if isinstance(text, str):
+                found.append(spell(text, cwd, files))
+        if not found and self.tool in ("Glob", "Grep", "LS"):
+            found.append(spell(".", cwd, files))
+        return tuple(found)
 
-    @lazy
+    @property
     def refused(self) -> str | None:
         """Why the call must not run at all: an empty path, or one with a NUL character."""
         if self.odd is None:  # what is refused is odd as well

@@ -43,15 +43,12 @@ ABSENT: Signature = (errno.ENOENT,)
 """The signature of a file that is not there."""
 
 
-def is_there(path: str) -> bool:
-    """Whether there is a file by now where there was none: half the price of its signature, which has to fail first."""
-    return os.access(path, os.F_OK)
-
-
 def signature(path: str) -> Signature:
     """Differs when the file at `path`, links followed, was changed or replaced. Never raises."""
     try:
         found = os.stat(path)
+    except FileNotFoundError:
+        return ABSENT
     except OSError as error:
         return (error.errno or -1,)
     except ValueError:

@@ -7,6 +7,7 @@ changes that were made while a tool ran: these could be the tool's doing.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
@@ -17,7 +18,7 @@ import anyio.to_thread
 from agent_sdk.config import SettingSource
 from agent_sdk.errors import RuleError, SettingsError
 from agent_sdk.rules.rule import Rule
-from agent_sdk.settings.document import ABSENT, Signature, is_there, signature
+from agent_sdk.settings.document import ABSENT, Signature, signature
 from agent_sdk.settings.files import SOURCES, LoadedSettings, SettingsPlaces, load_from
 
 log = logging.getLogger("agent_sdk.settings")
@@ -67,7 +68,8 @@ class SettingsWatch:
     def stale(self) -> bool:
         """True when a file may have changed since it was read. A few microseconds; opens nothing."""
         for path, seen in self._signatures:
-            if (seen != ABSENT or is_there(path)) and signature(path) != seen:
+            # To ask whether there is a file by now is half the price of its signature, which has to fail first.
+            if (seen is not ABSENT or os.access(path, os.F_OK)) and signature(path) != seen:
                 return True
         return self._fresh
 

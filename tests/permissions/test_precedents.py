@@ -192,7 +192,7 @@ def test_precedents_are_bounded() -> None:
     for number in range(3 * _MAX_KEPT):
         kept.keep(("Bash", (("command", str(number)),)), facts, ruling, Sight())
         assert len(kept._kept) <= _MAX_KEPT
-    kept.keep(("Bash", ()), facts, ruling, Sight(tuple(f"/{number}" for number in range(1_000))))
+    kept.keep(("Bash", ()), facts, ruling, Sight(tuple(f"/{number}" for number in range(2_000))))
     assert kept.find(("Bash", ()), facts) is None
 
 
