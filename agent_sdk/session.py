@@ -30,7 +30,7 @@ from agent_sdk.permissions.in_force import CurrentPolicy
 from agent_sdk.permissions.judge import Case, find
 from agent_sdk.permissions.pipeline import Pipeline
 from agent_sdk.permissions.snapshot import Snapshot
-from agent_sdk.rules.files import FileView, OsFiles, Sight
+from agent_sdk.rules.files import FileView, Glance, OsFiles
 from agent_sdk.rules.matching import Place, Rulebook
 from agent_sdk.rules.spelling import absolute
 from agent_sdk.sessions.codec import considered_to_json, trace_to_json
@@ -265,8 +265,8 @@ class Session:
         if path is None:
             return None
         snapshot = self.policy.snapshot
-        _, sight = find(Case(call=call, original=call.effective, facts=tool.facts(call.effective), snapshot=snapshot))
-        target = opened_file(tool, call, snapshot.place.files, sight) or path
+        _, seen = find(Case(call=call, original=call.effective, facts=tool.facts(call.effective), snapshot=snapshot))
+        target = opened_file(tool, call, snapshot.place.files, seen) or path
         look = partial(bound_state, path, target, writes=tool.writes is not None)
         return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
@@ -321,16 +321,16 @@ def opens_files(tool: Tool) -> bool:
     return tool.writes is not None or tool.reads is not None
 
 
-def opened_file(tool: Tool, call: ToolCall, files: FileView, sight: Sight | None) -> str | None:
-    """The file that a call would read or write, links followed as they were in the `sight` that it was judged by.
+def opened_file(tool: Tool, call: ToolCall, files: FileView, seen: Glance | None) -> str | None:
+    """The file that a call would read or write, links followed as they were in the `seen` that it was judged by.
 
     The name itself when the links led nowhere then; `None` when the call names no file. Never raises.
     """
     name = tool.writes or tool.reads
     path = None if name is None else _named_file(call, name, files)
-    if path is None or sight is None:
+    if path is None or seen is None:
         return path
-    return sight.leads(path) or path.rstrip("/")
+    return seen.leads(path) or path.rstrip("/")
 
 
 def _named_file(call: ToolCall, name: str, files: FileView) -> str | None:

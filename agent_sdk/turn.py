@@ -374,8 +374,8 @@ class Turn:
 
     def _judged_now(self, docket: Docket) -> Verdict:
         """The verdict at this moment, and the file that it is about."""
-        verdict, sight = self.session.pipeline.look_again(docket)
-        docket.target = opened_file(docket.tool, verdict.call, self.session.policy.snapshot.place.files, sight)
+        verdict, seen = self.session.pipeline.look_again(docket)
+        docket.target = opened_file(docket.tool, verdict.call, self.session.policy.snapshot.place.files, seen)
         return verdict
 
     def note_asked(self, docket: Docket) -> None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from agent_sdk.calls import ToolFacts
 from agent_sdk.decisions import Behavior, Opinion, Trace
-from agent_sdk.rules.files import NOTHING_SEEN, Sight
+from agent_sdk.rules.files import Glance
 from agent_sdk.rules.reading import Named
 
 _MAX_KEPT = 1_024
@@ -46,20 +46,20 @@ class Precedents:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Question, tuple[ToolFacts, Ruling, Sight]] = {}
+        self._kept: dict[Question, tuple[ToolFacts, Ruling, Glance]] = {}
 
-    def find(self, question: Question, facts: ToolFacts) -> tuple[Ruling, Sight] | None:
+    def find(self, question: Question, facts: ToolFacts) -> tuple[Ruling, Glance] | None:
         """The ruling on the same question and what was seen for it, if the disk still says what it said then."""
         kept = self._kept.get(question)
         if kept is None:
             return None
-        then, ruling, sight = kept
-        return (ruling, sight) if (then is facts or then == facts) and sight.still_so() else None
+        then, ruling, seen = kept
+        return (ruling, seen) if (then is facts or then == facts) and seen.still_so() else None
 
-    def keep(self, question: Question, facts: ToolFacts, ruling: Ruling, sight: Sight) -> None:
+    def keep(self, question: Question, facts: ToolFacts, ruling: Ruling, seen: Glance) -> None:
         """Remember a ruling. Bounded: what is kept is dropped when it has become too much."""
-        if sight is not NOTHING_SEEN and sight.letters > _MAX_LETTERS:
+        if seen.letters > _MAX_LETTERS:
             return
         if len(self._kept) >= _MAX_KEPT:
             self._kept.clear()
-        self._kept[question] = (facts, ruling, sight)
+        self._kept[question] = (facts, ruling, seen)

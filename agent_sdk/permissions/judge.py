@@ -14,7 +14,7 @@ from agent_sdk.decisions import Allow, Ask, Behavior, Considered, Defer, Deny, O
 from agent_sdk.permissions.finding import Finding, Question, Ruling
 from agent_sdk.permissions.modes import SILENT, mode_says
 from agent_sdk.permissions.snapshot import Snapshot
-from agent_sdk.rules.files import Sight
+from agent_sdk.rules.files import Glance
 from agent_sdk.rules.matching import Found, Reading
 from agent_sdk.values import JsonObject, lazy
 
@@ -143,10 +143,12 @@ def hook_allows(case: Case) -> Finding | None:
 
 def allow_rules(case: Case) -> Finding | None:
     """An allow rule; for a rewritten call allow rules must cover the original as well."""
-    found = [case.snapshot.rules.allow(reading) for reading in case.readings]
-    if (first := found[0]) is None or not all(found):
+    covers = case.snapshot.rules.allow
+    first, *others = case.readings
+    found = covers(first)
+    if found is None or not all(map(covers, others)):
         return None
-    return _by_rule("allow", _ALLOW, "allow_rules", first, "without the allow rule {} it would be asked")
+    return _by_rule("allow", _ALLOW, "allow_rules", found, "without the allow rule {} it would be asked")
 
 
 def reads(case: Case) -> Finding | None:
@@ -185,18 +187,18 @@ def judge(case: Case) -> Verdict:
     return verdict_on(case, find(case)[0])
 
 
-def find(case: Case) -> tuple[Ruling, Sight | None]:
+def find(case: Case) -> tuple[Ruling, Glance | None]:
     """What `judge` finds, and what it saw for that of the real disk; `None` for any other disk."""
     question, precedents = case.question, case.snapshot.precedents
     kept = None if question is None else precedents.find(question, case.facts)
     if kept is None:
         ruling = _ruling(case)
-        sight = case.reading.sight
-        if question is not None and sight is not None:
-            precedents.keep(question, case.facts, ruling, sight)
+        seen = case.reading.seen
+        if question is not None and seen is not None:
+            precedents.keep(question, case.facts, ruling, seen)
     else:
-        ruling, sight = kept
-    return ruling, sight
+        ruling, seen = kept
+    return ruling, seen
 
 
 def verdict_on(case: Case, ruling: Ruling) -> Verdict:

@@ -25,7 +25,7 @@ from agent_sdk.permissions.in_force import CurrentPolicy
 from agent_sdk.permissions.judge import Case, find, judge, verdict_on
 from agent_sdk.permissions.modes import stricter
 from agent_sdk.permissions.snapshot import Snapshot
-from agent_sdk.rules.files import Sight
+from agent_sdk.rules.files import Glance
 from agent_sdk.tools.base import Tool
 from agent_sdk.values import JsonObject
 
@@ -233,7 +233,7 @@ class Pipeline:
         changed = replace(docket, call=call, original=call.effective)
         return judge(case_of(changed, self._snapshot(docket)))
 
-    def look_again(self, docket: Docket) -> tuple[Verdict, Sight | None]:
+    def look_again(self, docket: Docket) -> tuple[Verdict, Glance | None]:
         """Judge a settled call once more, just before it would run; and what was seen of the disk for that. Pure.
 
         A person's yes stands unless a deny rule covers the call now; any other yes must be given anew: the verdict is
@@ -242,16 +242,16 @@ class Pipeline:
         verdict = docket.verdict
         assert verdict is not None, "only settled calls are looked at again"
         case = case_of(docket, self._snapshot(docket), call=verdict.call)
-        ruling, sight = find(case)
+        ruling, seen = find(case)
         stands = verdict.by_person or verdict.by == "timeout"
         if stands and ruling[0].by != "deny_rules":
-            return verdict, sight
+            return verdict, seen
         now = verdict_on(case, ruling)
         if not stands:
-            return _with_result(now, docket.heard), sight
+            return _with_result(now, docket.heard), seen
         step = replace(now.trace[-1], step="before_run")
         result = ToolResult(messages.RULE_DENIED, is_error=True)
-        return replace(now, result=result, trace=(*verdict.trace, step)), sight
+        return replace(now, result=result, trace=(*verdict.trace, step)), seen
 
     async def ask_again(self, docket: Docket, asked: Verdict, *, otherwise: ToolResult | None = None) -> None:
         """Ask a person about a call whose approval no longer holds. Gives the docket its new verdict.

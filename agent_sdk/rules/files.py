@@ -10,7 +10,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, Protocol, TypeAlias
 
@@ -174,71 +173,18 @@ def _kind_on_disk(path: str) -> Kind | None:
     return "dir" if stat.S_ISDIR(mode) else "file"
 
 
-@dataclass(slots=True)  # not frozen, though never changed: it is made for every judgement
-class Sight:
-    """What one judgement saw of the real disk: names that are no links, where links lead, and kinds of things.
-
-    `ways` are paths on which nothing is a link, none of the names above them either.
-    """
-
-    straight: tuple[str, ...] = ()
-    ways: tuple[str, ...] = ()
-    links: tuple[tuple[str, str], ...] = ()
-    kinds: tuple[tuple[str, Kind | None], ...] = ()
-
-    @property
-    def letters(self) -> int:
-        """The length of all its names together."""
-        if not (self.links or self.kinds):
-            return len("".join(self.straight + self.ways))
-        return sum(len(path) for path in (*self.straight, *self.ways, *dict(self.links), *dict(self.kinds)))
-
-    def leads(self, path: str) -> str | None:
-        """Where the absolute `path` led when it was looked at, links followed; it may not exist.
-
-        `None` when it led nowhere, or when not all of the way was looked at.
-        """
-        on_ways = (name for way in self.ways for name in _names_on(way))
-        targets = {**dict.fromkeys(self.straight), **dict.fromkeys(on_ways), **dict(self.links)}
-        try:
-            hops = follow(path, targets.__getitem__)
-        except (KeyError, OSError):
-            return None
-        return hops[-1] if hops else "/" + "/".join(name for name in path.split("/") if name not in ("", "."))
-
-    def still_so(self) -> bool:
-        """True when all of it is as it was. Everything is looked at anew."""
-        for path in self.ways:
-            if not _straight_on_disk(path) and not _no_link(path, _link_on_disk):
-                return False
-        look, is_link = os.lstat, stat.S_ISLNK
-        for path in self.straight:
-            try:
-                if is_link(look(path).st_mode):
-                    return False
-            except (OSError, ValueError):
-                pass  # as in `_link_on_disk`: what may not be looked at counts as no link
-        for path, target in self.links:
-            if _link_on_disk(path) != target:
-                return False
-        return all(_kind_on_disk(path) == kind for path, kind in self.kinds) if self.kinds else True
-
-
-NOTHING_SEEN = Sight()
-
-
 class Glance:
-    """The real disk for one judgement: each name is looked at once, and `sight` tells all that was seen.
+    """The real disk for one judgement: each name is looked at once, and afterwards it tells what was seen.
 
-    It is the disk of one moment, so it must not live longer than its judgement.
+    It is the disk of one moment, so nothing else may be judged by it; `still_so` compares it with the disk of now.
     """
 
     def __init__(self, files: OsFiles) -> None:
         self.home = files.home
         self.case_sensitive = files.case_sensitive
         self.windows = files.windows
-        self._straight: set[str] = set()
-        self._ways = ""  # each between NULs, with a slash behind it
+        self._ways = ""  # the paths on which nothing is a link, between NULs and with a slash behind each
+        self._straight: set[str] = set()  # single names that are no links; those above them are known as well
         self._links: dict[str, str] = {}
         self._kinds: dict[str, Kind | None] = {}
 
@@ -260,7 +206,6 @@ class Glance:
 
     def _is_straight(self, path: str) -> bool:
         """True when it was seen that nothing is a link on the absolute `path`."""
-        # Each name above one that is no link was looked at before.
         return path in self._straight or (f"\0{path}/" in self._ways and "\0" not in path)
 
     def _link(self, path: str) -> str | None:
@@ -281,12 +226,45 @@ class Glance:
         return self._kinds[path]
 
     @property
-    def sight(self) -> Sight:
-        """Everything that was looked at so far, and what was there."""
-        if not (self._ways or self._straight or self._links or self._kinds):
-            return NOTHING_SEEN
-        ways = tuple(self._ways[1:-1].split("/\0")) if self._ways else ()
-        return Sight(tuple(self._straight), ways, tuple(self._links.items()), tuple(self._kinds.items()))
+    def ways(self) -> tuple[str, ...]:
+        """Paths that were seen in one look: nothing is a link on them."""
+        return tuple(self._ways[1:-1].split("/\0")) if self._ways else ()
+
+    @property
+    def letters(self) -> int:
+        """About the length of all names together that were looked at."""
+        size = len(self._ways) + len("".join(self._straight))
+        return size + len("".join((*self._links, *self._kinds))) if self._links or self._kinds else size
+
+    def leads(self, path: str) -> str | None:
+        """Where the absolute `path` led when it was looked at, links followed; it may not exist.
+
+        `None` when it led nowhere, or when not all of the way was looked at.
+        """
+        on_ways = (name for way in self.ways for name in _names_on(way))
+        targets = {**dict.fromkeys(self._straight), **dict.fromkeys(on_ways), **self._links}
+        try:
+            hops = follow(path, targets.__getitem__)
+        except (KeyError, OSError):
+            return None
+        return hops[-1] if hops else "/" + "/".join(name for name in path.split("/") if name not in ("", "."))
+
+    def still_so(self) -> bool:
+        """True when all that was seen is as it was. Everything is looked at anew."""
+        for path in self.ways:
+            if not _straight_on_disk(path) and not _no_link(path, _link_on_disk):
+                return False
+        look, is_link = os.lstat, stat.S_ISLNK
+        for path in self._straight:
+            try:
+                if is_link(look(path).st_mode):
+                    return False
+            except (OSError, ValueError):
+                pass  # as in `_link_on_disk`: what may not be looked at counts as no link
+        for path, target in self._links.items():
+            if _link_on_disk(path) != target:
+                return False
+        return all(_kind_on_disk(path) == kind for path, kind in self._kinds.items()) if self._kinds else True
 
 
 def glance(files: FileView) -> FileView:

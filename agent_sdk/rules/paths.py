@@ -62,7 +62,7 @@ def covers(pattern: Segments, names: Sequence[str]) -> bool:
                 if at == len(pattern) or (pattern[at] is ANY_NAME and at + 1 == len(pattern)):
                     return True  # the usual end of a pattern: there is a name left, and any will do
                 continue
-            if segment.fits(names[here]):
+            if segment.text == names[here] if segment.text is not None else segment.fits(names[here]):
                 at += 1
                 here += 1
                 continue
@@ -217,7 +217,8 @@ class PathRules:
         if not self._patterns:
             return None
         readings = path.readings
-        found = [number for number in self._near(path.low) if self._holds(number, readings, ground)]
+        near = self._near(path.low)
+        found = [number for number in near if self._holds(number, readings, ground)] if near else []
         if self._leads:
             for target, numbers in self._follow(ground) if self._fresh else self._targets(ground):
                 found += [number for number in numbers if self._holds_below(number, readings, target, ground)]
@@ -227,7 +228,8 @@ class PathRules:
         """The first rule that covers every reading of `path`; none covers a path that has no reading."""
         if not (self._patterns and path.readings):
             return None
-        for number in sorted(self._near(path.low[:1])):
+        near = self._near(path.low[:1])
+        for number in sorted(near) if len(near) > 1 else near:
             pattern = self._patterns[number]
             for reading in path.readings:
                 if not pattern_covers(pattern, reading, ground):
@@ -267,12 +269,11 @@ class PathRules:
 
     def _follow(self, ground: Ground) -> list[tuple[Parts, list[int]]]:
         """Where the leading names of rules lead through links, and which rules."""
-        return [
-            (target, numbers)
-            for anchoring in self._leads
-            for path, numbers in self._paths_of_leads(anchoring, ground.bases(anchoring))
-            for target in ground.links(path)
-        ]
+        found: list[tuple[Parts, list[int]]] = []
+        for anchoring in self._leads:
+            for path, numbers in self._paths_of_leads(anchoring, ground.bases(anchoring)):
+                found += [(target, numbers) for target in links] if (links := ground.links(path)) else ()
+        return found
 
     def _paths_of_leads(self, anchoring: Anchoring, bases: tuple[Parts, ...]) -> list[tuple[str, list[int]]]:
         """The leading names of rules below `bases`, and which rules. That is mere text: the last of it is kept."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from agent_sdk.calls import ToolFacts
-from agent_sdk.rules.files import FileView, Glance, Sight, glance
+from agent_sdk.rules.files import FileView, Glance, glance
 from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import PATH_RULES, PATH_TOOLS
@@ -81,9 +81,9 @@ class Reading:
         """What the command of a Bash call would run, read and write."""
 
     @property
-    def sight(self) -> Sight | None:
+    def seen(self) -> Glance | None:
         """What was seen of the disk for this call so far; `None` when it is not the real disk."""
-        return self.files.sight if isinstance(self.files, Glance) else None
+        return self.files if isinstance(self.files, Glance) else None
 
     @lazy
     def ground(self) -> Ground:

@@ -48,7 +48,8 @@ class Spelled:
     @lazy
     def low(self) -> tuple[Parts, ...]:
         """The readings, each name `folded`."""
-        return tuple([_all_folded(reading) for reading in self.readings])
+        readings = self.readings
+        return (_all_folded(readings[0]),) if len(readings) == 1 else tuple(map(_all_folded, readings))
 
 
 def parts(path: str) -> Parts:
@@ -138,7 +139,7 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
             refused="the path is empty" if not text else "the path holds a NUL character",
         )
     odd = _odd(text, files.windows)
-    written = _absolute(text, cwd, files)
+    written = text if text[0] == "/" and not files.windows else _absolute(text, cwd, files)
     readings = [_parts(written)]  # not `parts`: what a call names is mostly new, and would push out what is not
     if text == "~":
         readings.append(parts(native_to_slashes(files.home) if files.windows else files.home))
@@ -206,14 +207,15 @@ def _follow(path: str, files: FileView, readings: list[Parts]) -> str | None:
 
 
 def _odd(text: str, windows: bool) -> str | None:
-    if hidden(text):
+    if not (text.isascii() and text.isprintable()) and hidden(text):
         return "the path holds characters that cannot be seen"
-    if text.startswith("~") and not text.startswith("~/"):
+    if text[0] == "/":
+        if text.startswith(("/dev/", "/proc/")) and _DESCRIPTOR.match(text):
+            return "the path names a descriptor, not a file"
+    elif text[0] == "~" and text[1:2] != "/":
         return "only '~/' at the start of a path is expanded"
-    if text[0] in "$%" and _VARIABLE.match(text):
+    elif text[0] in "$%" and _VARIABLE.match(text):
         return "variables in paths are not expanded"
-    if text.startswith(("/dev/", "/proc/")) and _DESCRIPTOR.match(text):
-        return "the path names a descriptor, not a file"
     if not windows:
         return "the path looks like a URL" if ":/" in text and _SCHEME.match(text) else None
     return _odd_on_windows(text.replace("\\", "/"))

@@ -17,7 +17,7 @@ from agent_sdk import Ask, Deny, PermissionPolicy, Verdict
 from agent_sdk.calls import ToolCall
 from agent_sdk.permissions.finding import _MAX_KEPT, Finding, Precedents
 from agent_sdk.permissions.judge import Case, find, judge
-from agent_sdk.rules.files import Sight
+from agent_sdk.rules.files import Glance, OsFiles
 from agent_sdk.rules.matching import known_facts
 from agent_sdk.session import opened_file
 from agent_sdk.tools.read import READ
@@ -190,9 +190,12 @@ def test_precedents_are_bounded() -> None:
     ruling = (Finding(behavior="ask", decision=Ask(""), by="nothing"), ())
     facts = known_facts("Bash")
     for number in range(3 * _MAX_KEPT):
-        kept.keep(("Bash", (("command", str(number)),)), facts, ruling, Sight())
+        kept.keep(("Bash", (("command", str(number)),)), facts, ruling, Glance(OsFiles()))
         assert len(kept._kept) <= _MAX_KEPT
-    kept.keep(("Bash", ()), facts, ruling, Sight(tuple(f"/{number}" for number in range(2_000))))
+    much = Glance(OsFiles())
+    for number in range(2_000):
+        much.kind(f"/{number}")
+    kept.keep(("Bash", ()), facts, ruling, much)
     assert kept.find(("Bash", ()), facts) is None
 
 
@@ -201,9 +204,10 @@ def test_a_precedent_holds_for_the_same_facts_of_the_tool_only() -> None:
     kept = Precedents()
     ruling = (Finding(behavior="ask", decision=Ask(""), by="nothing"), ())
     facts = known_facts("Edit")
-    kept.keep(("Edit", ()), facts, ruling, Sight())
+    seen = Glance(OsFiles())
+    kept.keep(("Edit", ()), facts, ruling, seen)
     assert kept.find(("Edit", ()), replace(facts, writes="path")) is None
-    assert kept.find(("Edit", ()), replace(facts)) == (ruling, Sight())
+    assert kept.find(("Edit", ()), replace(facts)) == (ruling, seen)
 
 
 def test_long_inputs_are_judged_each_time(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_sdk.rules.files import MAX_HOPS, Glance, OsFiles, Sight, TableFiles, glance
+from agent_sdk.rules.files import MAX_HOPS, Glance, OsFiles, TableFiles, glance
 
 
 def build(root: Path, links: dict[str, str]) -> None:
@@ -56,10 +56,10 @@ def test_the_table_follows_links_as_the_disk_does(tmp_path: Path, links: dict[st
         assert real.hops(full)[-1] == os.path.realpath(full)
 
 
-def looked_at(seen: Sight) -> set[str]:
+def looked_at(seen: Glance) -> set[str]:
     """Every name that it says something of."""
     on_ways = {str(name) for way in seen.ways for name in (Path(way), *Path(way).parents)}
-    return {*seen.straight, *on_ways, *(name for name, _ in seen.links)}
+    return {*seen._straight, *on_ways, *seen._links}
 
 
 @pytest.fixture(params=["linux", "elsewhere"])
@@ -78,10 +78,10 @@ def test_a_glance_sees_what_the_disk_has(tmp_path: Path, system: str, links: dic
     real, once = OsFiles(), Glance(OsFiles())
     for path in [*paths, *paths]:
         assert once.hops(f"{root}/{path}") == real.hops(f"{root}/{path}")
-    assert once.sight.still_so()
-    seen = once.sight
+    assert once.still_so()
+    seen = once
     assert looked_at(seen) >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
-    assert {name for name, _ in seen.links} == {f"{root}/{link}" for link in links}
+    assert set(seen._links) == {f"{root}/{link}" for link in links}
     assert system == "linux" or not seen.ways
 
 
@@ -112,7 +112,7 @@ def test_a_whole_way_is_seen_as_its_names_are(tmp_path: Path, system: str, path:
         for other in others:
             assert once.hops(f"{root}{other}") == ()
         assert once.hops(f"{root}{path}") == straight
-        assert once.sight.still_so()
+        assert once.still_so()
 
 
 @pytest.mark.parametrize("name", ["a", "a/b", "a/b/c"])
@@ -124,7 +124,7 @@ def test_a_name_that_becomes_a_link_is_seen(tmp_path: Path, system: str, name: s
     (root / "a" / "b" / "c").write_text("x")
     once = Glance(OsFiles())
     assert once.hops(f"{root}/{path}") == ()
-    seen = once.sight
+    seen = once
     assert seen.still_so()
     assert bool(seen.ways) == (system == "linux")
     assert seen.leads(f"{root}/{path}") == f"{root}/{path}"
@@ -151,7 +151,7 @@ def test_what_has_no_descriptors_left_sees_the_same(tmp_path: Path) -> None:
         once = Glance(OsFiles())
         assert once.hops(f"{root}/a/x") == ()
         assert once.hops(f"{root}/l/x") == (f"{root}/a/x", f"{root}/a/x")
-        assert once.sight.ways == ()
+        assert once.ways == ()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         for descriptor in held:

@@ -58,6 +58,8 @@ class CountingName:
         self.asked[0] += 1
         return name.startswith(self.letter)
 
+    text = None
+
 
 def naive_path(pattern: tuple[CountingName | Segment | None, ...], names: tuple[str, ...]) -> bool:
     """The meaning of a path pattern; None is any number of names."""
