@@ -112,18 +112,20 @@ def argv_of(command: SimpleCommand) -> Argv:
 
 def expanded(words: Sequence[Word]) -> Argv:
     """Words as deny takes them: `$IFS` is a blank, other expansions are empty, brace lists are expanded."""
-    if all(not (word.marks or word.brace) for word in words):
-        return Argv(tuple(word.text for word in words), tuple(words))
-    out: list[tuple[str, Word]] = []
+    texts: list[str] = []
+    origins: list[Word] = []
+    certain = True
     for word in words:
         if not word.marks and not word.brace:
-            out.append((word.text, word))
+            texts.append(word.text)
+            origins.append(word)
             continue
+        certain = False
         text, shape = _emptied(word)
-        variants = expand_braces(text, shape) if word.brace else [text]
-        for variant in variants:
+        for variant in expand_braces(text, shape) if word.brace else (text,):
             parts = variant.split("\0")
-            out += [(part, word) for part in parts if part or len(parts) == 1]
-    first = next((index for index, (part, _) in enumerate(out) if part), len(out))
-    kept = out[first:]
-    return Argv(tuple(part for part, _ in kept), tuple(word for _, word in kept))
+            found = [part for part in parts if part] if len(parts) > 1 else parts
+            texts += found
+            origins += [word] * len(found)
+    first = 0 if certain else next((index for index, text in enumerate(texts) if text), len(texts))
+    return Argv(tuple(texts[first:]), tuple(origins[first:]))

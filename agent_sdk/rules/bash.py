@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, allow_line, compile_bash, marked
@@ -27,11 +27,15 @@ _MAX_KEPT = 512
 
 @dataclass(slots=True)  # not frozen, though never changed: it is made for every command of every judgement
 class _Candidate:
-    """One way to read a command for allow: as it is, without safe assignments, or behind a stripped wrapper."""
+    """One way to read a command for allow: as it is, without safe assignments, or behind a stripped wrapper.
+
+    `free` is true when the line holds expansions as if they were plain text, because they change nothing.
+    """
 
     command: SimpleCommand
     line: str
     behind_xargs: bool = False
+    free: bool = False
 
 
 _Stays: TypeAlias = Literal["anywhere", "here", "work tree"]
@@ -181,8 +185,8 @@ def _candidates(command: SimpleCommand) -> Iterator[_Candidate]:
     candidate = _candidate(command)
     for _ in range(_MAX_WRAPPERS):
         yield candidate
-        if not candidate.command.static:
-            yield replace(candidate, line=allow_line(candidate.command.words))  # a rule may spell expansions out
+        if candidate.free:  # a rule may spell expansions out
+            yield _Candidate(candidate.command, allow_line(candidate.command.words), candidate.behind_xargs)
         inner = _stripped(candidate)
         if inner is None:
             return
@@ -193,9 +197,11 @@ def _candidate(command: SimpleCommand, *, behind_xargs: bool = False) -> _Candid
     if command.static and not command.assigns:
         return _Candidate(command, SEPARATOR.join(command.texts), behind_xargs)
     free = free_words(command.words)
+    if not free:
+        return _Candidate(command, allow_line(command.words, command.assigns), behind_xargs)
     texts = [word.text if number in free else marked(word) for number, word in enumerate(command.words)]
     line = SEPARATOR.join([*(ASSIGNED + marked(word) for word in command.assigns), *texts])
-    return _Candidate(command, line, behind_xargs)
+    return _Candidate(command, line, behind_xargs, free=True)
 
 
 def _safe_assignment(word: Word) -> bool:

@@ -180,9 +180,10 @@ def _finish(word: list[str], shape: list[str], out: list[str]) -> None:
     shape.clear()
 
 
-def allow_line(words: Iterable[Word], assigns: Iterable[Word] = ()) -> str:
+def allow_line(words: Iterable[Word], assigns: Sequence[Word] = ()) -> str:
     """The line of a command for allow rules."""
-    return SEPARATOR.join([*(ASSIGNED + marked(word) for word in assigns), *(marked(word) for word in words)])
+    texts = [marked(word) if word.marks or word.brace else word.text for word in words]
+    return SEPARATOR.join([*(ASSIGNED + marked(word) for word in assigns), *texts] if assigns else texts)
 
 
 def marked(word: Word) -> str:

@@ -6,10 +6,11 @@ Behind wrappers, inside the texts of shells, with and without expansions: one re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_sdk.rules.argv import Argv, ArgvKey, ArgvKeys, argv_of
-from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, fold_name
+from agent_sdk.rules.bash_pattern import SEPARATOR, fold_name
+from agent_sdk.rules.deny_plain import OUTPUT, DenyReadings, copies, marked_line, plain_readings
 from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.fed_text import Fed
 from agent_sdk.rules.late_text import (
@@ -37,7 +38,7 @@ from agent_sdk.rules.program_calls import (
 )
 from agent_sdk.rules.program_text import awk_commands, sed_commands
 from agent_sdk.rules.shell import read_command
-from agent_sdk.rules.shell_nodes import Redirect, Script, ShellReading, SimpleCommand, Word, plain_word
+from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
     SHELL_LONG_VALUES,
@@ -61,32 +62,18 @@ _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
 _MAX_MOVES = 2_000  # as many as a line within the limits can have
-_OUTPUT = frozenset([">", ">>", ">|", "&>", "&>>"])
 _ACTIVE = frozenset("$`")
 _TRAP_OPTIONS = frozenset(["-", "-l", "-p", "-P", "-lp"])
 _ENV_BLANK = "\\_"
 
 
-@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
-class DenyReadings:
-    """All readings of a command line.
-
-    `argvs` are words of programs that it may run; `lines` is what patterns are held against, `names` are their first
-    words. `unseen` is true when a shell or `eval` in it reads text that cannot be seen, `nameless` when the name of a
-    program is only known at run time. `moves` are the calls of `cd` and `pushd`, each at least as often as it stands
-    in the text.
-    """
-
-    argvs: tuple[Argv, ...]
-    lines: tuple[str, ...]
-    names: frozenset[str]
-    unseen: bool
-    nameless: bool
-    moves: tuple[Argv, ...] = ()
-
-
 def deny_readings(reading: ShellReading) -> DenyReadings:
     """Works out all readings. Never raises; bounded in time by the length of the text."""
+    return (plain_readings(reading) if reading.plain else None) or full_readings(reading)
+
+
+def full_readings(reading: ShellReading) -> DenyReadings:
+    """All readings of any line. `deny_readings` agrees, and need not always work them out."""
     collector = _Collector(reading)
     collector.syntax(reading.text)
     collector.script(reading.script, trusted=reading.not_understood is None)
@@ -188,7 +175,7 @@ class _Collector:
         """All commands of one reading, and what is piped into the shells among them."""
         self._scripts.append(script)  # `_emitted` knows scripts by their identity: none may go away
         for index, command in enumerate(script.commands):
-            if command.assigns or not command.static or not all(map(_copies, command.redirects)):
+            if command.assigns or not command.static or not all(map(copies, command.redirects)):
                 self._around(command)
             if not command.words or command.kind in ("define", "words"):
                 continue
@@ -215,12 +202,11 @@ class _Collector:
                 self._text(f": {redirect.target.text}", hidden=False)
             elif redirect.body and not redirect.literal and not _ACTIVE.isdisjoint(redirect.body):
                 self._text(as_argument(redirect.body), hidden=False)
-            elif redirect.op in _OUTPUT:
+            elif redirect.op in OUTPUT:
                 self._written.add(redirect.target.text.rpartition("/")[2])
         words = command.words
         if not command.static and command.kind not in ("define", "words") and any(word.marks for word in words):
-            folded = fold_name(words[0].text.rpartition("/")[2])
-            self._marked.append(SEPARATOR.join((folded, allow_line(words[1:]))))
+            self._marked.append(marked_line(words))
 
     def _assigned(self, assignment: str) -> None:
         """`NAME=value` for a variable that names a program, or a script that shells read first."""
@@ -460,11 +446,6 @@ class _Collector:
         for word in argv.words[1:]:
             if "$(" in word or "`" in word:
                 self._text(f'"{word}"', hidden=False)
-
-
-def _copies(redirect: Redirect) -> bool:
-    """True for a redirection that copies a descriptor and says nothing else: `2>&1`."""
-    return redirect.op == ">&" and redirect.target.static and redirect.target.text.isalnum()
 
 
 def _known_name(word: Word) -> bool:

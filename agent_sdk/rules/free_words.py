@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agent_sdk.rules.shell_nodes import Word
 
 _SPEAKERS = frozenset(["echo", "pwd", "true"])
+_FREE = _SPEAKERS | {"printf", "test", "["}
 _BINARY = frozenset(["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">"])
 _UNARY = frozenset("-" + letter for letter in "abcdefghknoprstuwxzGLNOS")
 _SUBSCRIPTS = frozenset(
@@ -23,18 +24,14 @@ def free_words(words: Sequence[Word]) -> frozenset[int]:
 
     In `test` and `[` only one quoted word, in a place where bash takes it for nothing but text.
     """
-    if not words or all(not word.marks for word in words):
-        return _NOTHING
-    name = words[0].text
-    if words[0].marks or not _all_plain(words):
+    name = words[0].text if words else ""
+    if name not in _FREE or not any(word.marks for word in words) or words[0].marks or not _all_plain(words):
         return _NOTHING
     if name in _SPEAKERS:
         return _marked(words)
     if name == "printf":
         return _marked(words) if _printf_is_plain(words) else _NOTHING
-    if name in ("test", "["):
-        return _in_test(words)
-    return _NOTHING
+    return _in_test(words)
 
 
 def _all_plain(words: Sequence[Word]) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_sdk.rules.argv import Argv
-from agent_sdk.rules.deny_readings import DenyReadings, deny_readings
+from agent_sdk.rules.deny_plain import DenyReadings
+from agent_sdk.rules.deny_readings import deny_readings
 from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.file_operands import REMOVERS, TAKES_FILES, FileUse, file_uses
 from agent_sdk.rules.files import FileView
@@ -71,8 +72,8 @@ class CommandFacts:
 
     @lazy
     def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
-        """The files that known programs touch, in every reading."""
-        return tuple([(argv, use) for argv in self.denials.argvs for use in _uses(argv)])
+        """The files that known programs touch, in every reading; folders that are only entered are none."""
+        return tuple([(argv, use) for argv in self.denials.argvs for use in _uses(argv) if use.use != "enter"])
 
     @lazy
     def odd(self) -> str | None:
@@ -227,7 +228,7 @@ class ShellView:
         found: list[Glob] = []
         for argv, use in self.facts.uses:
             word = argv.origin(use.index)
-            if (word.glob >= 0 or word.brace) and use.use != "enter":
+            if word.glob >= 0 or word.brace:
                 text = path_text(word, use.offset) or ""
                 names = (parts(_resolved(text, folder, self.files)) for folder in self.folders)
                 found += (Glob(each, use.use != "read") for each in names)

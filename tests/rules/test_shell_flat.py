@@ -10,11 +10,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.rules import deny_readings as long_way
-from agent_sdk.rules.deny_readings import deny_readings
+from agent_sdk.rules.argv import Argv
+from agent_sdk.rules.deny_plain import DenyReadings, plain_readings
+from agent_sdk.rules.deny_readings import deny_readings, full_readings
 from agent_sdk.rules.program_calls import program_call
 from agent_sdk.rules.shell import full_reading, read_command
 from agent_sdk.rules.shell_flat import flat_script
 from agent_sdk.rules.shell_nodes import ShellReading
+from tests.bench.everyday import everyday
+from tests.rules.fuzz.corpus import ROWS
+from tests.rules.test_shell_cases import TABLE
 
 WORDS = [
     *("npm", "git", "commit", "-m", "--grep=x", "-5", "5", "a=b", "=b", "a=", "a+=b", "==", "!=", "=", "+", "-", "--"),
@@ -130,16 +135,75 @@ def test_the_rest_is_left_to_the_full_reading(line: str) -> None:
     assert flat_script(line) is None
 
 
+def without_repeats(found: DenyReadings) -> DenyReadings:
+    """The readings, each told once: a line may say the same twice."""
+    argvs: list[Argv] = []
+    for argv in found.argvs:
+        argvs += [argv] if argv not in argvs else []
+    return replace(found, argvs=tuple(argvs), lines=tuple(dict.fromkeys(found.lines)))
+
+
+def long_way_readings(reading: ShellReading) -> DenyReadings:
+    """What following each command wherever it leads finds, ordinary ones as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_way, "program_call", lambda words: replace(program_call(words), ordinary=False))
+        return without_repeats(full_readings(reading))
+
+
 @settings(max_examples=400, deadline=None)
 @given(lines)
 @example("parallel cd")
+@example("cd x && cd x; cd y")
 def test_ordinary_programs_have_no_reading_that_the_long_way_would_find(line: str) -> None:
-    """The short way for programs that run no other one gives deny rules what following each command gives."""
+    """The short ways for programs that run no other one give deny rules what following each command gives."""
     reading = full_reading(line)
-    short = deny_readings(reading)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_way, "program_call", lambda words: replace(program_call(words), ordinary=False))
-        assert deny_readings(reading) == short
+    long = long_way_readings(reading)
+    assert without_repeats(deny_readings(reading)) == long
+    assert without_repeats(full_readings(reading)) == long
+
+
+COMMANDS = sorted({*(case["command"] for case in TABLE["cases"]), *(each.command for each in everyday().commands)})
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_real_lines_have_no_other_reading_the_long_way(part: int) -> None:
+    """Neither do the handed cases, the everyday commands, and the ways around deny rules that somebody thought of."""
+    taken = 0
+    for line in [*COMMANDS, *(command for _, command in ROWS)][part::8]:
+        reading = read_command(line)
+        taken += reading.plain and plain_readings(reading) is not None
+        assert without_repeats(deny_readings(reading)) == long_way_readings(reading), line
+    assert taken > 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("A=1 ls", id="assignment"),
+        pytest.param("sudo ls", id="wrapper"),
+        pytest.param("./ls", id="a program that somebody wrote"),
+        pytest.param("ls > $x", id="unknown target"),
+        pytest.param("ls <<< '$(x)'", id="text for the standard input"),
+        pytest.param("$x ls", id="unknown name"),
+        pytest.param('ls "$(x)"', id="substitution"),
+        pytest.param('ls "${x#$(y)}"', id="substitution in a pattern"),
+        pytest.param("ls {a,b}", id="brace list"),
+        pytest.param('x=1; ls "$((x))"', id="arithmetic"),
+        pytest.param("ls 'PS1'", id="a variable that runs"),
+        pytest.param("set -o 'history'", id="history"),
+    ],
+)
+def test_what_may_lead_elsewhere_is_followed(line: str) -> None:
+    """A line in which anything may run something else has no short way."""
+    assert plain_readings(read_command(line)) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["ls", "ls -l *.py ~/x", "npm test -- 'a b' \"of $USER\"", "cd x && make 2>/dev/null | tail -5"]
+)
+def test_common_lines_are_followed_nowhere(line: str) -> None:
+    """What agents write most has one."""
+    assert plain_readings(read_command(line)) is not None
 
 
 @pytest.mark.parametrize("line", ["fd -x", "fd --exec", "ls && fd -X"])
