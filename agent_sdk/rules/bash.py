@@ -124,7 +124,7 @@ class BashRules:
                     if found is None:
                         return None
                     used += found
-        return tuple({id(rule): rule for rule in used}.values()) or None
+        return tuple(used) if len(used) == 1 else tuple({id(rule): rule for rule in used}.values()) or None
 
     def _covered(self, view: ShellView, index: int, command: SimpleCommand, paths: Places) -> Rule | None:
         for offer in self._offers(command):

@@ -97,7 +97,10 @@ class SimpleCommand:
     @lazy
     def static(self) -> bool:
         """True when the program gets exactly `texts`."""
-        return all(word.static for word in self.words)
+        for word in self.words:
+            if word.marks or word.brace or word.tilde or word.glob >= 0:  # as `Word.static`, without a call for each
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from agent_sdk.rules.protected import protected
 from agent_sdk.rules.shell import read_command
 from agent_sdk.rules.shell_nodes import Redirect, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_screen import MAX_CHARS
-from agent_sdk.rules.spelling import Parts, Spelled, absolute, joined, parts, spell
+from agent_sdk.rules.spelling import Parts, Spelled, absolute, joined, parts, spell_again
 from agent_sdk.values import lazy
 
 WRITES = frozenset([">", ">>", ">|", "&>", "&>>", ">&", "<>"])
@@ -55,29 +55,23 @@ class Glob:
 class CommandFacts:
     """What is known of a command line wherever it runs. Worked out once for each text.
 
-    `reading` is both readings of it, `redirects` are all redirections that may touch a file.
+    `reading` is both readings of it, `denials` what deny and ask rules are held against. `redirects` are all
+    redirections that may touch a file, `uses` the files that known programs touch, in every reading. `odd` says why no
+    rule approves it, not even the whole tool: it is not understood, or writes who knows where.
     """
 
     def __init__(self, command: str) -> None:
-        self.reading = read_command(command)
-        commands = (*self.reading.script.commands, *self.reading.loose.commands)
-        self.redirects = tuple(
-            [redirect for command in commands for redirect in command.redirects if _touches(redirect)]
-        )
+        self.reading = reading = read_command(command)
+        self.denials = deny_readings(reading)
+        commands = reading.script.commands
+        if reading.loose.commands:
+            commands += reading.loose.commands
+        found = [redirect for command in commands if command.redirects for redirect in command.redirects]
+        self.redirects = tuple([redirect for redirect in found if _touches(redirect)]) if found else ()
+        self.uses = tuple([(argv, use) for argv in self.denials.argvs for use in _uses(argv)])
+        self.odd = self._odd()
 
-    @lazy
-    def denials(self) -> DenyReadings:
-        """What deny and ask rules are held against."""
-        return deny_readings(self.reading)
-
-    @lazy
-    def uses(self) -> tuple[tuple[Argv, FileUse], ...]:
-        """The files that known programs touch, in every reading; folders that are only entered are none."""
-        return tuple([(argv, use) for argv in self.denials.argvs for use in _uses(argv) if use.use != "enter"])
-
-    @lazy
-    def odd(self) -> str | None:
-        """Why no rule approves it, not even the whole tool: it is not understood, or writes who knows where."""
+    def _odd(self) -> str | None:
         problem = self.reading.not_understood
         if problem is not None:
             return f"the command is not understood: {problem}"
@@ -184,22 +178,28 @@ class ShellView:
     def _spell(self, text: str, folder: str) -> Spelled:
         known = self._spelled.get((text, folder))
         if known is None:
-            known = self._spelled[text, folder] = spell(text, folder, self.files)
+            known = self._spelled[text, folder] = spell_again(text, folder, self.files)
         return known
 
-    @lazy
+    @property
     def writes(self) -> tuple[Spelled, ...]:
         """The files that the command may write or remove, redirections included."""
+        return self._writes if self.facts.uses or self.facts.redirects else ()
+
+    @property
+    def reads(self) -> tuple[Spelled, ...]:
+        """The files that the command may read."""
+        return self._reads if self.facts.uses or self.facts.redirects else ()
+
+    @lazy
+    def _writes(self) -> tuple[Spelled, ...]:
         return self._touched(("write", "remove"), WRITES)
 
     @lazy
-    def reads(self) -> tuple[Spelled, ...]:
-        """The files that the command may read."""
+    def _reads(self) -> tuple[Spelled, ...]:
         return self._touched(("read",), READS)
 
     def _touched(self, uses: tuple[str, ...], operators: frozenset[str]) -> tuple[Spelled, ...]:
-        if not (self.facts.uses or self.facts.redirects):
-            return ()
         texts: list[str] = []
         for argv, use in self.facts.uses:
             if use.use in uses:
@@ -222,9 +222,13 @@ class ShellView:
         name = argv.words[use.into].rstrip("/").rpartition("/")[2]
         return [f"{text.rstrip('/')}/{name}"] if name else []
 
-    @lazy
+    @property
     def globs(self) -> tuple[Glob, ...]:
         """The file operands that hold a glob."""
+        return self._globs if self.facts.uses else ()
+
+    @lazy
+    def _globs(self) -> tuple[Glob, ...]:
         found: list[Glob] = []
         for argv, use in self.facts.uses:
             word = argv.origin(use.index)
@@ -234,9 +238,13 @@ class ShellView:
                 found += (Glob(each, use.use != "read") for each in names)
         return tuple(found)
 
-    @lazy
+    @property
     def protected(self) -> str | None:
         """Why a person must agree to where output is redirected."""
+        return self._protected if self.facts.redirects else None
+
+    @lazy
+    def _protected(self) -> str | None:
         for redirect in self.facts.redirects:
             text = path_text(redirect.target, 0) if redirect.op in WRITES else None
             if text is None:
@@ -247,9 +255,13 @@ class ShellView:
                     return why
         return None
 
-    @lazy
+    @property
     def critical_removal(self) -> str | None:
         """Why a person must agree to what the command removes: the root, its children, home, a working directory."""
+        return self._critical_removal if self.facts.uses else None
+
+    @lazy
+    def _critical_removal(self) -> str | None:
         for argv, use in self.facts.uses:
             name = program_of(argv.words[0])[0]
             if use.use != "remove" or (name not in REMOVERS and name not in ("find", "mv")):
@@ -285,9 +297,13 @@ class ShellView:
 
 
 def _uses(argv: Argv) -> Sequence[FileUse]:
-    """The files that a call touches, whether or not its expansions are empty."""
-    found = file_uses(argv.words)
-    if program_of(argv.words[0])[0] not in TAKES_FILES or not argv.any_hidden:
+    """The files that a call touches, whether or not its expansions are empty. Folders only entered are none of them."""
+    words = argv.words
+    base = program_of(words[0])[0]
+    if base not in TAKES_FILES:
+        return ()
+    found = file_uses(words)
+    if not argv.any_hidden:
         return found
     return [*found, *(use for use in file_uses(argv.written) if use not in found)]
 

@@ -155,6 +155,28 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
     return Spelled(text=text, absolute=joined(readings[0]), readings=once, odd=odd)
 
 
+def spell_again(text: str, cwd: str, files: FileView) -> Spelled:
+    """As `spell`, for a text that is likely to come back: what it says where no link lies on the way is kept."""
+    kept = None if files.windows or len(text) > _USUAL else _straight(text, cwd)
+    try:
+        if kept is not None and not files.hops(kept.absolute):
+            return kept
+    except (OSError, ValueError):
+        pass  # `spell` tells it
+    return spell(text, cwd, files)
+
+
+@lru_cache(maxsize=1024)
+def _straight(text: str, cwd: str) -> Spelled | None:
+    """What a path argument says when no link lies on the way; None for one that is not as plain as most."""
+    if not text or "\0" in text or "//" in text or "/." in text or text[0] in ".~" or text[-1] == "/":
+        return None
+    written = text if text[0] == "/" else f"{cwd}/{text}"
+    if written.startswith("/proc/") or _odd(text, windows=False):
+        return None
+    return Spelled(text=text, absolute=written, readings=(_parts(written),))
+
+
 def absolute(text: str, cwd: str, files: FileView) -> str:
     """The one path that a tool opens for the argument `text`: relative to `cwd`, a leading `~/` is the home folder.
 
