@@ -70,7 +70,7 @@ class BashRules:
                 self._raw.append((pattern, rule))
             key = pattern.first_words(min(pattern.spelled, _LONGEST_KEY))
             self._by_words.setdefault(key, []).append((pattern, rule))
-        self._always: Sequence[tuple[BashPattern, Rule]] = self._by_words.get((), ())
+        self._always = self._by_words.get((), [])
         self._sizes: dict[str, list[int]] = {}
         for key in sorted(self._by_words, key=len, reverse=True):
             if key and len(key) not in self._sizes.setdefault(key[0], []):
@@ -86,8 +86,11 @@ class BashRules:
         if sizes is None:
             return self._always
         words = tuple(line.split(SEPARATOR, sizes[0]))
-        fitting = [self._by_words.get(words[:size], ()) for size in sizes if size <= len(words)]
-        return [pattern for patterns in (*fitting, self._always) for pattern in patterns]
+        found: list[tuple[BashPattern, Rule]] = []
+        for size in sizes:
+            if size <= len(words):
+                found += self._by_words.get(words[:size], ())
+        return found + self._always if self._always else found
 
     def any_reading(self, view: ShellView) -> Rule | None:
         """The rule that covers any reading of the command: for deny and ask."""
@@ -119,21 +122,18 @@ class BashRules:
                     return None
                 used.append(rule)
             for redirect in command.redirects:
-                if not _redirect_free(redirect):
-                    found = paths.redirect(view, view.where(index), redirect)
-                    if found is None:
-                        return None
-                    used += found
+                found = () if _redirect_free(redirect) else paths.redirect(view, view.where(index), redirect)
+                if found is None:
+                    return None
+                used += found
         return tuple(used) if len(used) == 1 else tuple({id(rule): rule for rule in used}.values()) or None
 
     def _covered(self, view: ShellView, index: int, command: SimpleCommand, paths: Places) -> Rule | None:
         for offer in self._offers(command):
-            if offer.stays == "anywhere" or _stays(offer, view, index):
-                for operand in offer.operands:
-                    if not paths.holds(operand, view, view.where(index)):
-                        break
-                else:
-                    return offer.rule
+            if offer.stays != "anywhere" and not _stays(offer, view, index):
+                continue
+            if not offer.operands or _all_hold(offer.operands, view, index, paths):
+                return offer.rule
         return None
 
     def _offers(self, command: SimpleCommand) -> Iterable[_Offer]:
@@ -164,6 +164,12 @@ class BashRules:
                 yield _Offer(rule, stays, operands)
                 if stays == "anywhere" and not operands:
                     return  # it holds at every place
+
+
+def _all_hold(operands: Sequence[Operand], view: ShellView, index: int, paths: Places) -> bool:
+    """True when a wildcard may cover these files where the command at `index` runs."""
+    where = view.where(index)
+    return all(paths.holds(operand, view, where) for operand in operands)
 
 
 def _redirect_free(redirect: Redirect) -> bool:

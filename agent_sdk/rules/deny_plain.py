@@ -66,8 +66,9 @@ def _argv(command: SimpleCommand) -> Argv | None:
     words = command.words
     if not words or command.assigns or command.kind != "command":
         return None
-    if command.redirects and not all(map(_says_nothing, command.redirects)):
-        return None
+    for redirect in command.redirects:
+        if not _says_nothing(redirect):
+            return None
     if not command.static:
         if not words[0].static or not words[0].text.isascii():
             return None

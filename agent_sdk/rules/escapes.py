@@ -42,17 +42,31 @@ def program_of(name: str) -> tuple[str, Program | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """What a word must look like to be worth a closer look. `longs` are the long options, each behind a line end."""
+    """What a word must look like to be worth a closer look. `longs` are the long options, each behind a line end.
+
+    `heads` are the letters that a word begins with which is no whole one of `words`.
+    """
 
     longs: str
     letters: frozenset[str]
     words: frozenset[str]
     starts: tuple[str, ...]
+    heads: frozenset[str]
     always: bool
 
-    def may_hit(self, word: str) -> bool:
-        """False for a word that is certainly no option of the table."""
-        if word in self.words or word.startswith(self.starts):
+    def span(self, argv: Sequence[str]) -> Sequence[int]:
+        """Which of the words may be options of the table; the name of the program is none."""
+        if self.always:
+            return range(1, len(argv))
+        heads, words = self.heads, self.words
+        return [
+            at
+            for at, word in enumerate(argv)
+            if at and (word in words or (word[:1] in heads and self._may_hit(word)))
+        ]
+
+    def _may_hit(self, word: str) -> bool:
+        if word.startswith(self.starts):
             return True
         if not word.startswith("-"):
             return False
@@ -70,11 +84,13 @@ def _index(base: str) -> _Index:
         for option in row.options
         for part in option.rstrip(":…").split(":")
     ]
+    starts = tuple(name for name in names if name.endswith("=") or name == "+")
     return _Index(
         longs="".join("\n" + name for name in names if name.startswith("--")),
         letters=frozenset(name[1] for name in names if len(name) == 2 and name[0] == "-"),
         words=frozenset(name for name in names if not name.startswith("--")),
-        starts=tuple(name for name in names if name.endswith("=") or name == "+"),
+        starts=starts,
+        heads=frozenset(["-", *(start[0] for start in starts)]),
         always="*" in names or PROGRAMS[base].bundle,
     )
 
@@ -92,7 +108,7 @@ def _escapes(argv: Sequence[str]) -> list[Hit]:
     if program.interpreter:
         return list(_interpreter(argv, program))
     index = _index(base)
-    span = [at for at in range(1, len(argv)) if index.always or index.may_hit(argv[at])]
+    span = index.span(argv)
     found = list(_rows(argv, program, span, base)) if span or index.always else []
     if program.text:
         found += _texts(argv, base)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from agent_sdk.errors import RuleError
@@ -38,7 +38,10 @@ class RuleSource:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `specifier=None` is the whole tool; `text` is what the author wrote; `position` counts from 0."""
+    """One rule. `specifier=None` is the whole tool; `text` is what the author wrote; `position` counts from 0.
+
+    `where` is the place of the rule for people: `options deny[0]`, `/p/.claude/settings.json deny[3]`.
+    """
 
     behavior: RuleBehavior
     tool: str
@@ -46,11 +49,11 @@ class Rule:
     text: str
     source: RuleSource
     position: int
+    where: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def where(self) -> str:
-        """Place of the rule for people: `options deny[0]`, `/p/.claude/settings.json deny[3]`."""
-        return f"{self.source.file or self.source.scope} {self.behavior}[{self.position}]"
+    def __post_init__(self) -> None:
+        where = f"{self.source.file or self.source.scope} {self.behavior}[{self.position}]"
+        object.__setattr__(self, "where", where)
 
     @property
     def parameter(self) -> tuple[str, str] | None:

@@ -83,8 +83,11 @@ def _command(text: str) -> SimpleCommand | None:
     redirects: list[Redirect] = []
     while sources[-1] in _REDIRECTS:
         redirects.insert(0, _REDIRECTS[sources.pop()])
-    word = _word if "'" in text or '"' in text else plain_word
-    return SimpleCommand(tuple(map(word, sources)), (), tuple(redirects))
+    if "'" in text or '"' in text:
+        return SimpleCommand(tuple(map(_word, sources)), (), tuple(redirects))
+    command = SimpleCommand(tuple(map(plain_word, sources)), (), tuple(redirects))
+    vars(command).update(texts=tuple(sources), static=True)  # as it would find, word by word
+    return command
 
 
 def _word(source: str) -> Word:

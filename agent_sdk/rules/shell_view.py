@@ -66,8 +66,9 @@ class CommandFacts:
         commands = reading.script.commands
         if reading.loose.commands:
             commands += reading.loose.commands
-        found = [redirect for command in commands if command.redirects for redirect in command.redirects]
-        self.redirects = tuple([redirect for redirect in found if _touches(redirect)]) if found else ()
+        self.redirects = tuple(
+            [redirect for command in commands for redirect in command.redirects if _touches(redirect)]
+        )
         self.uses = tuple([(argv, use) for argv in self.denials.argvs for use in _uses(argv)])
         self.odd = self._odd()
 
