@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from agent_sdk.values import Json, JsonObject, digest
+from agent_sdk.values import Json, JsonObject, digest, quickly_made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,8 @@ class ToolFacts:
     reads: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@quickly_made
+@dataclass(frozen=True, kw_only=True)
 class ToolCall:
     """One call. Never edited: a rewrite is a new value, `said` stays what the model said.
 

@@ -18,7 +18,7 @@ from agent_sdk.config import REMEMBER_SCOPES, RememberScope
 from agent_sdk.errors import OptionsError
 from agent_sdk.updates import PermissionRule as PermissionRule
 from agent_sdk.updates import PermissionUpdate as PermissionUpdate
-from agent_sdk.values import copied_object, is_json
+from agent_sdk.values import copied_object, is_json, quickly_made
 
 Behavior: TypeAlias = Literal["allow", "ask", "deny", "defer"]
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
@@ -165,7 +165,8 @@ Settled: TypeAlias = Allow | Deny | Defer
 Opinion: TypeAlias = Allow | Deny | Defer | Ask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@quickly_made
+@dataclass(frozen=True, kw_only=True)
 class Considered:
     """One step of a trace: who was asked, what it said, and how long that took.
 
@@ -197,7 +198,8 @@ def trace_lines(trace: Trace) -> list[str]:
     return [f"{number}. {step}" for number, step in enumerate(trace, 1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@quickly_made
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """What became of a call, and why. The same type for a live run, a dry run and the session log.
 

@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
 from math import isfinite
-from typing import Generic, Self, TypeAlias, TypeVar, cast, overload
+from typing import Any, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 T = TypeVar("T")
 Owner = TypeVar("Owner")
@@ -95,6 +96,29 @@ def fresh_uuid() -> str:
     """A random UUID (version 4) as text. Less than half the time of `uuid.uuid4`, whose object nobody would keep."""
     text = os.urandom(16).hex()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89ab'[int(text[16], 16) & 3]}{text[17:20]}-{text[20:]}"
+
+
+def quickly_made(cls: type[T]) -> type[T]:
+    """For a frozen, keyword-only dataclass that is made for every call: the same `__init__`, in half the time.
+
+    What `dataclass` writes for a frozen class sets each field through `object.__setattr__`; here all are put into the
+    dictionary of the instance. So the class has no slots, no `__post_init__` and no default factories.
+    """
+    defaults = {f.name: f.default for f in fields(cls) if f.default is not MISSING}  # type: ignore[arg-type]
+    names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+    taken = ", ".join(f"{name}=defaults[{name!r}]" if name in defaults else name for name in names)
+    lines = [
+        f"def __init__(self, *, {taken}):",
+        "made = self.__dict__",
+        *(f"made[{name!r}] = {name}" for name in names),
+    ]
+    room: dict[str, Any] = {"defaults": defaults}
+    exec("\n    ".join(lines), room)
+    made = room["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__wrapped__ = vars(cls)["__init__"]  # where `inspect` finds the types
+    cls.__init__ = made  # type: ignore[method-assign]
+    return cls
 
 
 class lazy(Generic[Owner, T]):  # used like `property`

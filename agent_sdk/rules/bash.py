@@ -132,7 +132,7 @@ class BashRules:
         for offer in self._offers(command):
             if offer.stays != "anywhere" and not _stays(offer, view, index):
                 continue
-            if not offer.operands or _all_hold(offer.operands, view, index, paths):
+            if not offer.operands or paths.hold(offer.operands, view, view.where(index)):
                 return offer.rule
         return None
 
@@ -164,12 +164,6 @@ class BashRules:
                 yield _Offer(rule, stays, operands)
                 if stays == "anywhere" and not operands:
                     return  # it holds at every place
-
-
-def _all_hold(operands: Sequence[Operand], view: ShellView, index: int, paths: Places) -> bool:
-    """True when a wildcard may cover these files where the command at `index` runs."""
-    where = view.where(index)
-    return all(paths.holds(operand, view, where) for operand in operands)
 
 
 def _redirect_free(redirect: Redirect) -> bool:

@@ -69,7 +69,7 @@ class BashPattern:
                 return True
             if not self.tail or line[len(head)] != SEPARATOR:
                 return False
-            return across or not _CLOSED.search(line, len(head))
+            return across or not (BARE in line or QUOTED in line or ASSIGNED in line) or _open(line, len(head))
         if self.tail:
             return self._spans(line, (*pieces[:-1], pieces[-1]), across) or self._spans(
                 line, (*pieces[:-1], pieces[-1] + SEPARATOR, ""), across
@@ -89,10 +89,15 @@ class BashPattern:
                 found = line.find(piece, at)
                 if found < 0:
                     return False
-            if not across and _CLOSED.search(line, at, found):
+            if not across and not _open(line, at, found):
                 return False
             at = found + len(piece)
         return True
+
+
+def _open(line: str, start: int, end: int | None = None) -> bool:
+    """True when a wildcard for what is certain may span this part of a line."""
+    return _CLOSED.search(line, start, len(line) if end is None else end) is None
 
 
 def compile_bash(specifier: str, *, wide: bool) -> BashPattern | None:

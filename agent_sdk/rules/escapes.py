@@ -60,9 +60,7 @@ class _Index:
             return range(1, len(argv))
         heads, words = self.heads, self.words
         return [
-            at
-            for at, word in enumerate(argv)
-            if at and (word in words or (word[:1] in heads and self._may_hit(word)))
+            at for at, word in enumerate(argv) if at and (word in words or (word[:1] in heads and self._may_hit(word)))
         ]
 
     def _may_hit(self, word: str) -> bool:

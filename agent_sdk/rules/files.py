@@ -194,19 +194,19 @@ class Glance:
             return ()
         folder, _, name = path.rpartition("/")
         if not self._is_straight(folder):
-            way = next(filter(_straight_on_disk, (path, folder)), None)
-            if way is None:
-                return follow(path, self._link)
-            self._ways += f"\0{way}/"
-            if way is path:
+            if _straight_on_disk(path):
+                self._ways += f"\0{path}/"
                 return ()
+            if not _straight_on_disk(folder):
+                return follow(path, self._link)
+            self._ways += f"\0{folder}/"
         if name in ("", ".", "..") or self._look(path) is not None:
             return follow(path, self._link)
         return ()
 
     def _is_straight(self, path: str) -> bool:
         """True when it was seen that nothing is a link on the absolute `path`."""
-        return path in self._straight or (f"\0{path}/" in self._ways and "\0" not in path)
+        return (f"\0{path}/" in self._ways and "\0" not in path) or path in self._straight
 
     def _link(self, path: str) -> str | None:
         return None if self._is_straight(path) else self._look(path)

@@ -165,7 +165,10 @@ class Ground:
     def inside(self, reading: Parts) -> bool:
         """True when the path lies in, or is, a working directory."""
         exact = self.files.case_sensitive
-        return any(below(reading, base, exact) is not None for base in self.working)
+        for base in self.working:
+            if below(reading, base, exact) is not None:
+                return True
+        return False
 
 
 def below(path: Parts, base: Parts, exact: bool) -> Parts | None:

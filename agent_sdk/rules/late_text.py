@@ -25,8 +25,6 @@ NAMES_PROGRAM = frozenset(
 )
 """Variables whose value programs run as a command."""
 
-_OPENING = frozenset("([$")
-_QUOTING = frozenset("'\"\\")
 _UNQUOTE = str.maketrans("", "", "'\"\\")
 # Arithmetic, subscripts, indirect names: where bash expands the value of a variable once more.
 _EVALUATES = re.compile(
@@ -55,14 +53,14 @@ _CALLBACK_VALUES = {
 
 def without_quotes(text: str) -> str:
     """A script without its quotes and backslashes: what `PS"4"` and `hist\\ory` are for bash."""
-    return text if _QUOTING.isdisjoint(text) else text.translate(_UNQUOTE)
+    return text.translate(_UNQUOTE) if "'" in text or '"' in text or "\\" in text else text
 
 
 def evaluates(text: str) -> bool:
     """True when a script, its quotes taken out or not, holds syntax that expands the value of a variable once more."""
-    if _EVALUATED.search(text):
+    if not text.islower() and _EVALUATED.search(text):
         return True
-    return not _OPENING.isdisjoint(text) and bool(_EVALUATES.search(text))
+    return ("(" in text or "[" in text or "$" in text) and bool(_EVALUATES.search(text))
 
 
 def runs_values(text: str) -> bool:

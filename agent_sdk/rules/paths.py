@@ -187,6 +187,9 @@ def _covers_widely(pattern: PathPattern, skip: int, reading: Parts, base: Parts,
     return itself and ground.files.kind(joined(reading)) != "file"
 
 
+_LeadPaths: TypeAlias = tuple[tuple[Parts, ...], list[tuple[str, list[int]]]]
+
+
 class PathRules:
     """Path rules of one behaviour, found by a name that they must meet.
 
@@ -199,7 +202,7 @@ class PathRules:
         self._by_name: dict[str, list[int]] = {}
         self._always: list[int] = []
         self._leads: dict[Anchoring, dict[Parts, list[int]]] = {}
-        self._lead_paths: dict[Anchoring, tuple[tuple[Parts, ...], list[tuple[str, list[int]]]]] = {}
+        self._lead_paths: dict[Anchoring, _LeadPaths] = {}
         self._followed: tuple[Ground, list[tuple[Parts, list[int]]]] | None = None
         for number, pattern in enumerate(self._patterns):
             key = _key(pattern.segments)
@@ -271,18 +274,21 @@ class PathRules:
         """Where the leading names of rules lead through links, and which rules."""
         found: list[tuple[Parts, list[int]]] = []
         for anchoring in self._leads:
-            for path, numbers in self._paths_of_leads(anchoring, ground.bases(anchoring)):
-                found += [(target, numbers) for target in links] if (links := ground.links(path)) else ()
+            bases = ground.bases(anchoring)
+            known = self._lead_paths.get(anchoring)
+            if known is None or known[0] != bases:
+                known = self._paths_of_leads(anchoring, bases)
+            for path, numbers in known[1]:
+                if links := ground.links(path):
+                    found += [(target, numbers) for target in links]
         return found
 
-    def _paths_of_leads(self, anchoring: Anchoring, bases: tuple[Parts, ...]) -> list[tuple[str, list[int]]]:
+    def _paths_of_leads(self, anchoring: Anchoring, bases: tuple[Parts, ...]) -> _LeadPaths:
         """The leading names of rules below `bases`, and which rules. That is mere text: the last of it is kept."""
-        known = self._lead_paths.get(anchoring)
-        if known is None or known[0] != bases:
-            leads = self._leads[anchoring].items()
-            known = (bases, [(joined(base + lead), numbers) for lead, numbers in leads for base in bases])
-            self._lead_paths[anchoring] = known
-        return known[1]
+        leads = self._leads[anchoring].items()
+        made = (bases, [(joined(base + lead), numbers) for lead, numbers in leads for base in bases])
+        self._lead_paths[anchoring] = made
+        return made
 
 
 def _key(segments: Segments) -> str | None:

@@ -29,8 +29,9 @@ def named(input: JsonObject, facts: ToolFacts, *, whole: bool) -> Named | None:
     """
     size = 0
     found: list[tuple[str, Json]] = []
+    own = (facts.writes, facts.reads)
     for name, value in input.items():
-        if whole or name in _FIELDS or name == facts.writes or name == facts.reads:
+        if name in _FIELDS or whole or name in own:
             if type(value) is not str:
                 return None
             size += len(name) + len(value)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 from agent_sdk.rules.shell_nodes import Mark, Redirect, Script, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import RESERVED
@@ -43,7 +44,6 @@ _REDIRECTS = {
 }
 _REDIRECT = "|".join(map(re.escape, _REDIRECTS))
 _COMMAND = rf"[A-Za-z_./][A-Za-z0-9_./+-]*+(?: (?:{_PLAIN}|{_QUOTED})(?=[ ;]|\Z))*+(?: (?:{_REDIRECT}))*+"
-_LINE = re.compile(rf"{_COMMAND}(?:(?:;| ;| &&| \|\|| \|) {_COMMAND})*+")
 _COMMANDS = re.compile(rf"({_COMMAND})((?:;| ;| &&| \|\|| \|) |)")
 _VARIABLES = re.compile(_VARIABLE)
 _WORDS = re.compile(f"{_REDIRECT}|{_PLAIN}|{_QUOTED}")
@@ -61,13 +61,16 @@ _FILTERS = frozenset(
 
 def flat_script(text: str) -> Script | None:
     """The commands of one of the plainest lines; None for every other line."""
-    if len(text) > _MAX_CHARS or _LINE.fullmatch(text) is None:
+    if len(text) > _MAX_CHARS:
         return None
+    parts: list[tuple[str, str]] = _COMMANDS.findall(text)
+    if not parts or parts[-1][1] or len("".join(chain.from_iterable(parts))) != len(text):
+        return None  # there is something before, between or behind them
     commands: list[SimpleCommand] = []
-    before = ""
-    for part, operator in _COMMANDS.findall(text):
+    before = "; "
+    for part, operator in parts:
         command = _command(part)
-        if command is None or (before == " | " and command.texts[0] not in _FILTERS):
+        if command is None or not before or (before == " | " and command.texts[0] not in _FILTERS):
             return None
         commands.append(command)
         before = operator

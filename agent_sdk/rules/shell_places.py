@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from agent_sdk.rules.bash_pattern import SEPARATOR, BashPattern
 from agent_sdk.rules.file_operands import PRINTS, RECURSIVE, FileUse, file_uses
+from agent_sdk.rules.ground import Ground
 from agent_sdk.rules.paths import PathRules
 from agent_sdk.rules.protected import protected
 from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.shell_nodes import Redirect, SimpleCommand, Word
 from agent_sdk.rules.shell_view import NULL, WRITES, ShellView, Where, is_network, path_text
-from agent_sdk.rules.spelling import Spelled, parts
+from agent_sdk.rules.spelling import Parts, Spelled, parts
 
 
 @dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
@@ -69,7 +70,14 @@ class Places:
     def _edits(self, path: Spelled, view: ShellView) -> Rule | None:
         return self.every_edit or self.edit.all_readings(path, view.ground)
 
-    def holds(self, operand: Operand, view: ShellView, where: Where) -> bool:
+    def hold(self, operands: Sequence[Operand], view: ShellView, where: Where) -> bool:
+        """True when a wildcard may cover all these operands at this place."""
+        for operand in operands:
+            if not self._holds(operand, view, where):
+                return False
+        return True
+
+    def _holds(self, operand: Operand, view: ShellView, where: Where) -> bool:
         """True when a wildcard may cover the operand at this place, in every directory that the command may run in."""
         if where.lost and not operand.text.startswith(("/", "~/")):
             return False
@@ -82,11 +90,18 @@ class Places:
                 return False
             if operand.spreads and any(reading in view.ground.working for reading in path.readings):
                 return False
-            if operand.named or all(map(view.ground.inside, path.readings)):
+            if operand.named or _all_inside(path.readings, view.ground):
                 continue
             if operand.entered or not self._edits(path, view):
                 return False
         return True
+
+
+def _all_inside(readings: Sequence[Parts], ground: Ground) -> bool:
+    for reading in readings:
+        if not ground.inside(reading):
+            return False
+    return True
 
 
 def _may_be_folder(text: str, view: ShellView, where: Where) -> bool:

@@ -169,10 +169,10 @@ def spell_again(text: str, cwd: str, files: FileView) -> Spelled:
 @lru_cache(maxsize=1024)
 def _straight(text: str, cwd: str) -> Spelled | None:
     """What a path argument says when no link lies on the way; None for one that is not as plain as most."""
-    if not text or "\0" in text or "//" in text or "/." in text or text[0] in ".~" or text[-1] == "/":
+    if not text or "\0" in text or text[0] == "~" or _odd(text, windows=False):
         return None
     written = text if text[0] == "/" else f"{cwd}/{text}"
-    if written.startswith("/proc/") or _odd(text, windows=False):
+    if "//" in written or "/." in written or written[-1] == "/" or written.startswith("/proc/"):
         return None
     return Spelled(text=text, absolute=written, readings=(_parts(written),))
 
