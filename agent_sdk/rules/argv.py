@@ -30,6 +30,15 @@ class Argv:
         """True when a word is only known at run time."""
         return any(not _is_ifs(self.origins[index], mark) for mark in self.origins[index].marks)
 
+    def unsure(self, index: int) -> bool:
+        """True when a word is only known at run time, or stands for the names that a glob finds."""
+        return self.origins[index].glob >= 0 or self.hidden(index)
+
+    @property
+    def any_unsure(self) -> bool:
+        """True when any word is `unsure`."""
+        return any(self.unsure(index) for index in range(len(self.origins)))
+
     def origin(self, index: int) -> Word:
         """The word of the command line behind a word; words that were cut or expanded stand for themselves.
 

@@ -281,7 +281,7 @@ class _Collector:
                     self._assigned(word)
         if name in CALLBACKS:
             for text in callback_texts((name, *words[1:])):
-                self._text(text, hidden=argv.any_hidden)
+                self._text(text, hidden=argv.any_unsure)
 
     def _options(self, argv: Argv) -> None:
         """Commands in the values of options that the escape table knows: `tar --to-command=x`, `rsync -e x`."""
@@ -326,7 +326,7 @@ class _Collector:
         self.unseen = self.unseen or call.interactive or hidden_file
         if call.text is not None:
             text = argv.words[call.text]
-            self._text(text, hidden=argv.hidden(call.text) or (argv.appended and "{}" in text))
+            self._text(text, hidden=argv.unsure(call.text) or (argv.appended and "{}" in text))
         elif argv.appended and call.script is None:
             self.unseen = True
         if (glued := glued_text(argv.words)) is not None:
@@ -365,7 +365,7 @@ class _Collector:
         if name == "trap":
             action = 2 if words[1:2] == ("--",) else 1
             if action < len(words) and (action == 2 or words[action] not in _TRAP_OPTIONS):
-                self._text(words[action], hidden=argv.hidden(action))
+                self._text(words[action], hidden=argv.unsure(action))
         elif name == "git":
             self._git(argv, fed, depth)
         elif name == "find":
@@ -388,7 +388,7 @@ class _Collector:
         for index in range(1, min(len(argv.words), MAX_LAUNCHED)):
             word = argv.words[index]
             if " " in word:
-                self._text(word, hidden=argv.hidden(index))
+                self._text(word, hidden=argv.unsure(index))
             if not word.startswith("-"):
                 self._follow(argv.behind(index), fed, depth + 1)
 
@@ -407,7 +407,7 @@ class _Collector:
         found = unwrap(wrapper, words)
         appended = argv.appended or name in ("xargs", "parallel")
         for text in found.strings:
-            self._text(text, hidden=argv.any_hidden or "${" in text)
+            self._text(text, hidden=argv.any_unsure or "${" in text)
             if name == "env":  # it splits the text into words of its own, the rest follows
                 rest = words[found.starts[0] :] if found.starts else ()
                 self._text(" ".join(("env", text.replace(_ENV_BLANK, " "), *rest)), hidden=False)
@@ -438,7 +438,7 @@ class _Collector:
             elif name == "parallel":
                 for word in words[end + 1 : end + 1 + _MAX_ARGUMENTS]:
                     self._text(" ".join((*words[:end], word)), hidden=False)
-        if name == "eval" and argv.any_hidden:
+        if argv.any_unsure:
             self.unseen = True
 
     def _subscripts(self, argv: Argv) -> None:

@@ -325,7 +325,7 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
             break
         step, value, sure = _option(wrapper, argv, position)
         known = known and sure
-        name = word.partition("=")[0] if word.startswith("--") else "-" + _value_letter(wrapper, word)
+        name = _whole_name(wrapper, word) if word.startswith("--") else "-" + _value_letter(wrapper, word)
         if name in wrapper.string and value is not None:
             strings.append(value)
         if not sure:
@@ -353,6 +353,14 @@ def run_in_environment(name: str, argv: Sequence[str]) -> list[int]:
     return [*starts, starts[0] + 1] if name == "direnv" and starts else starts
 
 
+def _whole_name(wrapper: Wrapper, word: str) -> str:
+    """The long option that a word begins with, of which programs take any beginning; those for text come first."""
+    typed = word.partition("=")[0]
+    if typed in wrapper.long_values or typed in wrapper.long_flags or len(typed) < 3:
+        return typed
+    return next((name for name in (*wrapper.string, *wrapper.long_values) if name.startswith(typed)), typed)
+
+
 def _value_letter(wrapper: Wrapper, word: str) -> str:
     letters = wrapper.values + "".join(name[1] for name in wrapper.string if len(name) == 2)
     return next((letter for letter in word[1:] if letter in letters), "")
@@ -363,11 +371,12 @@ def _option(wrapper: Wrapper, argv: Sequence[str], position: int) -> tuple[int, 
     word = argv[position]
     following = argv[position + 1] if position + 1 < len(argv) else None
     if word.startswith("--"):
-        name, equals, value = word.partition("=")
+        typed, equals, value = word.partition("=")
+        name = _whole_name(wrapper, word)
         if equals:
-            return 1, value, name in wrapper.long_values
+            return 1, value, typed in wrapper.long_values
         if name in wrapper.long_values or name in wrapper.string:
-            return 2, following, True
+            return 2, following, typed == name
         return 1, None, name in wrapper.long_flags
     letter = _value_letter(wrapper, word)
     if letter:
@@ -379,12 +388,13 @@ def _option(wrapper: Wrapper, argv: Sequence[str], position: int) -> tuple[int, 
 
 def _late_strings(wrapper: Wrapper, argv: Sequence[str], position: int) -> list[str]:
     """Values of string options that stand behind an operand: `su root -c 'x'`, `flock file -c 'x'`."""
-    found = []
-    for index in range(position, min(len(argv) - 1, position + wrapper.operands + 4)):
-        if argv[index] in wrapper.string:
-            found.append(argv[index + 1])
-        elif argv[index].startswith("--") and argv[index].partition("=")[0] in wrapper.string:
-            found.append(argv[index].partition("=")[2])
+    found: list[str] = []
+    for index in range(position, min(len(argv), position + wrapper.operands + 4)):
+        word = argv[index]
+        name = _whole_name(wrapper, word) if word.startswith("--") else word
+        if name in wrapper.string:
+            value = word.partition("=")[2] if word.startswith("--") else ""
+            found += [value] if value else argv[index + 1 : index + 2]
     return found
 
 
