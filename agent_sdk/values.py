@@ -102,8 +102,13 @@ def quickly_made(cls: type[T]) -> type[T]:
     """For a frozen, keyword-only dataclass that is made for every call: the same `__init__`, in half the time.
 
     What `dataclass` writes for a frozen class sets each field through `object.__setattr__`; here all are put into the
-    dictionary of the instance. So the class has no slots, no `__post_init__` and no default factories.
+    dictionary of the instance. So the class has no slots, no `__post_init__` and no default factories; raises
+    TypeError for one that does.
     """
+    if "__slots__" in vars(cls) or "__post_init__" in dir(cls):
+        raise TypeError(f"{cls.__name__} needs the `__init__` of its dataclass")
+    if any(not f.init or f.default_factory is not MISSING for f in fields(cls)):  # type: ignore[arg-type]
+        raise TypeError(f"{cls.__name__} has fields that are not simply given")
     defaults = {f.name: f.default for f in fields(cls) if f.default is not MISSING}  # type: ignore[arg-type]
     names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
     taken = ", ".join(f"{name}=defaults[{name!r}]" if name in defaults else name for name in names)

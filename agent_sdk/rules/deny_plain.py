@@ -70,7 +70,8 @@ def _argv(command: SimpleCommand) -> Argv | None:
         if not _says_nothing(redirect):
             return None
     if not command.static:
-        if not words[0].static or not words[0].text.isascii():
+        name = words[0]
+        if not name.static or not name.text or not name.text.isascii():  # an empty one is dropped, the next counts
             return None
         for word in words:
             if word.brace or (word.marks and any(mark.kind != "param" for mark in word.marks)):

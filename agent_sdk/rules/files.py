@@ -17,6 +17,7 @@ Kind: TypeAlias = Literal["file", "dir"]
 
 MAX_HOPS = 40
 _DELETED = " (deleted)"  # what Linux puts behind the name of a thing that is gone
+_MAX_WAYS = 4_000  # letters: each look searches all of them
 
 
 class FileView(Protocol):
@@ -174,7 +175,7 @@ def _kind_on_disk(path: str) -> Kind | None:
 
 
 class Glance:
-    """The real disk for one judgement: each name is looked at once, and afterwards it tells what was seen.
+    """The real disk for one judgement: what was seen of a name counts to the end, and afterwards it tells all of it.
 
     It is the disk of one moment, so nothing else may be judged by it; `still_so` compares it with the disk of now.
     """
@@ -194,6 +195,8 @@ class Glance:
             return ()
         folder, _, name = path.rpartition("/")
         if not self._is_straight(folder):
+            if self._links or len(self._ways) > _MAX_WAYS:  # a link that was seen must not be found gone
+                return follow(path, self._link)
             if _straight_on_disk(path):
                 self._ways += f"\0{path}/"
                 return ()
@@ -232,9 +235,11 @@ class Glance:
 
     @property
     def letters(self) -> int:
-        """About the length of all names together that were looked at."""
+        """About the length of all names together that were looked at, and of what links say."""
         size = len(self._ways) + len("".join(self._straight))
-        return size + len("".join((*self._links, *self._kinds))) if self._links or self._kinds else size
+        if self._links or self._kinds:
+            size += len("".join((*self._links, *self._links.values(), *self._kinds)))
+        return size
 
     def leads(self, path: str) -> str | None:
         """Where the absolute `path` led when it was looked at, links followed; it may not exist.

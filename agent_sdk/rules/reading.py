@@ -63,7 +63,7 @@ def _path_fields(main: str | None, tool: str) -> tuple[str, ...]:
 
 
 class Reading:
-    """One call as the rules see it. Everything is worked out when it is first asked for, and once.
+    """One call as the rules see it. Paths are worked out when they are first asked for, and once.
 
     `registry` are the names of all registered tools, if known: they settle which server a tool belongs to. Never raises
     for odd input: what cannot be read is `odd`, and no rule or mode may approve it.

@@ -18,7 +18,7 @@ from agent_sdk import (
     PermissionPolicy,
 )
 from agent_sdk.calls import ToolCall
-from agent_sdk.permissions.judge import Case, judge
+from agent_sdk.permissions.judge import _OF_HOOKS, STEPS, Case, judge
 from agent_sdk.rules.matching import known_facts
 from agent_sdk.testing import ScriptedApprover
 from tests.engine.dialogue import Ran, hold, use
@@ -135,6 +135,16 @@ def test_the_judge_keeps_the_order(row: Row, mode: str, tmp_path: Path) -> None:
         dry = policy.evaluate(row.tool, row.input)
         assert (dry.behavior, dry.by, dry.rule) == (verdict.behavior, verdict.by, verdict.rule)
         assert dry.fix or row.by in ("safety", "reads"), "a dry run says what would change it"
+
+
+def test_steps_of_hooks_are_silent_when_no_hook_spoke(tmp_path: Path) -> None:
+    """So the judge need not ask them: whatever the rules and the mode, and whoever answered."""
+    assert set(STEPS) > _OF_HOOKS
+    for row in ROWS:
+        call = ToolCall(id="a", tool=row.tool, said=row.input, effective=row.input, cwd=str(tmp_path))
+        snapshot = policy_of(row, row.modes[0], tmp_path).snapshot
+        case = Case(call=call, original=row.input, facts=known_facts(row.tool), snapshot=snapshot, answered=True)
+        assert [step(case) for step in _OF_HOOKS] == [None] * len(_OF_HOOKS)
 
 
 @pytest.mark.anyio

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import pickle
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields, make_dataclass, replace
@@ -13,6 +14,7 @@ import pytest
 from agent_sdk import Allow, Verdict
 from agent_sdk.calls import ToolCall
 from agent_sdk.decisions import Considered
+from agent_sdk.values import quickly_made
 
 CALL = ToolCall(id="t", tool="Read", said={"file_path": "a"}, effective={"file_path": "b"}, cwd="/w")
 VALUES: list[Any] = [
@@ -68,3 +70,33 @@ def test_its_signature_is_that_of_a_dataclass(value: Any) -> None:
         cls()
     with pytest.raises(TypeError, match="positional argument"):
         cls("x")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slotted:
+    """Has no dictionary."""
+
+    x: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Careful:
+    """Looks at what it was given."""
+
+    x: int
+
+    def __post_init__(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factory:
+    """Makes a default anew for each."""
+
+    x: list[int] = dataclasses.field(default_factory=list)
+
+
+@pytest.mark.parametrize("cls", [Slotted, Careful, Factory])
+def test_a_class_whose_init_does_more_is_refused(cls: type[Any]) -> None:
+    """Nothing that `dataclass` would have done is left out unseen."""
+    with pytest.raises(TypeError, match=cls.__name__):
+        quickly_made(cls)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_sdk.rules.files import MAX_HOPS, Glance, OsFiles, TableFiles, glance
+from agent_sdk.rules.files import _MAX_WAYS, MAX_HOPS, Glance, OsFiles, TableFiles, glance
 
 
 def build(root: Path, links: dict[str, str]) -> None:
@@ -79,10 +79,9 @@ def test_a_glance_sees_what_the_disk_has(tmp_path: Path, system: str, links: dic
     for path in [*paths, *paths]:
         assert once.hops(f"{root}/{path}") == real.hops(f"{root}/{path}")
     assert once.still_so()
-    seen = once
-    assert looked_at(seen) >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
-    assert set(seen._links) == {f"{root}/{link}" for link in links}
-    assert system == "linux" or not seen.ways
+    assert looked_at(once) >= {f"{root}/a", f"{root}/l", f"{root}/nowhere/x"}
+    assert set(once._links) == {f"{root}/{link}" for link in links}
+    assert system == "linux" or not once.ways
 
 
 WAYS = [
@@ -124,16 +123,52 @@ def test_a_name_that_becomes_a_link_is_seen(tmp_path: Path, system: str, name: s
     (root / "a" / "b" / "c").write_text("x")
     once = Glance(OsFiles())
     assert once.hops(f"{root}/{path}") == ()
-    seen = once
-    assert seen.still_so()
-    assert bool(seen.ways) == (system == "linux")
-    assert seen.leads(f"{root}/{path}") == f"{root}/{path}"
-    assert seen.leads(f"{root}/a") == f"{root}/a"
-    assert seen.leads(f"{root}/elsewhere") is None
+    assert once.still_so()
+    assert bool(once.ways) == (system == "linux")
+    assert once.leads(f"{root}/{path}") == f"{root}/{path}"
+    assert once.leads(f"{root}/a") == f"{root}/a"
+    assert once.leads(f"{root}/elsewhere") is None
     (root / name).rename(root / "away")
-    assert seen.still_so()
+    assert once.still_so()
     os.symlink(root / "away", root / name)
-    assert seen.still_so() == (not f"{path}/".startswith(f"{name}/"))
+    assert once.still_so() == (not f"{path}/".startswith(f"{name}/"))
+
+
+def test_a_link_that_was_seen_counts_to_the_end(tmp_path: Path, system: str) -> None:
+    """Though it is a folder by the time that the next path through it is looked at: one judgement sees one disk."""
+    root = tmp_path.resolve()
+    for folder in ("far", "near"):
+        (root / folder).mkdir()
+        (root / folder / "x").write_text("x")
+    os.symlink("far", root / "l")
+    once = Glance(OsFiles())
+    assert once.hops(f"{root}/l") == (f"{root}/far", f"{root}/far")
+    (root / "l").unlink()
+    (root / "near").rename(root / "l")
+    assert once.hops(f"{root}/l/x")[-1] == f"{root}/far/x"
+    assert not once.still_so()
+
+
+def test_what_is_kept_of_whole_ways_is_bounded(tmp_path: Path, system: str) -> None:
+    """Many folders are still seen as they are: what is too much to search is looked at name by name."""
+    root = tmp_path.resolve()
+    once = Glance(OsFiles())
+    for number in range(300):
+        (root / f"folder{number}").mkdir()
+        (root / f"folder{number}" / "x").write_text("x")
+        assert once.hops(f"{root}/folder{number}/x") == ()
+    assert len("".join(once.ways)) <= 2 * _MAX_WAYS
+    assert once.still_so()
+    os.symlink("folder1", root / "l")
+    assert once.hops(f"{root}/l/x") == (f"{root}/folder1/x", f"{root}/folder1/x")
+
+
+def test_what_links_say_counts_as_letters(tmp_path: Path) -> None:
+    """A precedent is kept only when all that was seen is short, so a short name of a long link is no way around."""
+    os.symlink("y" * 3_000, tmp_path / "l")
+    once = Glance(OsFiles())
+    once.hops(f"{tmp_path}/l")
+    assert once.letters > 3_000
 
 
 def test_what_has_no_descriptors_left_sees_the_same(tmp_path: Path) -> None:

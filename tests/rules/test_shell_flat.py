@@ -159,6 +159,8 @@ def long_way_readings(reading: ShellReading) -> DenyReadings:
 @given(lines)
 @example("parallel cd")
 @example("cd x && cd x; cd y")
+@example("'' \"$y z\"")
+@example("'' 'rm' \"$y\"")
 def test_ordinary_programs_have_no_reading_that_the_long_way_would_find(line: str) -> None:
     """The short ways for programs that run no other one give deny rules what following each command gives."""
     reading = full_reading(line)
@@ -190,6 +192,7 @@ def test_real_lines_have_no_other_reading_the_long_way(part: int) -> None:
         pytest.param("ls > $x", id="unknown target"),
         pytest.param("ls <<< '$(x)'", id="text for the standard input"),
         pytest.param("$x ls", id="unknown name"),
+        pytest.param("'' \"$y z\"", id="unknown name behind an empty one"),
         pytest.param('ls "$(x)"', id="substitution"),
         pytest.param('ls "${x#$(y)}"', id="substitution in a pattern"),
         pytest.param("ls {a,b}", id="brace list"),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_sdk.errors import SettingsError
-from agent_sdk.settings.document import LARGEST, parse_document, read_document, signature, to_bytes
+from agent_sdk.settings.document import ABSENT, LARGEST, parse_document, read_document, signature, to_bytes
 
 BROKEN: dict[str, tuple[bytes, int | None, int | None]] = {
     "trailing comma": (b'{"permissions":\n {"deny": ["Read(./.env)",]}}', 2, None),
@@ -116,6 +116,15 @@ def test_signature_tells_every_change(tmp_path: Path) -> None:
     seen.append(signature(str(path)))
     assert len(set(seen)) == len(seen)
     assert signature("\0") == (-1,)
+
+
+def test_what_is_not_there_has_the_one_signature_for_that(tmp_path: Path) -> None:
+    """The very value, by which it is known again: a file, a folder on the way, and what a link leads to."""
+    (tmp_path / "l").symlink_to(tmp_path / "nowhere")
+    for name in ("a", "a/b", "l"):
+        assert signature(str(tmp_path / name)) is ABSENT
+    (tmp_path / "file").write_text("")
+    assert signature(str(tmp_path / "file" / "a")) != ABSENT
 
 
 TEXT = st.text(st.sampled_from('aZ0 é日😀"\\/\n\t\x00\u2028\ud800'), max_size=8)
