@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_sdk import PermissionPolicy
 from agent_sdk.rules.files import _MAX_WAYS, MAX_HOPS, Glance, OsFiles, TableFiles, glance
 
 
@@ -193,14 +194,32 @@ def test_what_has_no_descriptors_left_sees_the_same(tmp_path: Path) -> None:
             os.close(descriptor)
 
 
-def test_a_loop_is_an_error_not_a_hang(tmp_path: Path) -> None:
-    """`hops` raises OSError after a fixed number of links; `kind` says that nothing is there."""
-    os.symlink(tmp_path / "y", tmp_path / "x")
-    os.symlink(tmp_path / "x", tmp_path / "y")
-    for files in (OsFiles(), TableFiles({f"{tmp_path}/x": f"{tmp_path}/y", f"{tmp_path}/y": f"{tmp_path}/x"})):
-        with pytest.raises(OSError, match="symbolic links"):
-            files.hops(f"{tmp_path}/x/f")
-        assert files.kind(f"{tmp_path}/x/f") is None
+@pytest.mark.parametrize("path", ["x", "x/f", "y/f", "self", "self/f"])
+def test_a_loop_is_an_error_not_a_hang(tmp_path: Path, path: str) -> None:
+    """`hops` raises OSError after a fixed number of links, each time; `kind` says that nothing is there."""
+    links = {
+        f"{tmp_path}/{link}": f"{tmp_path}/{target}" for link, target in (("x", "y"), ("y", "x"), ("self", "self"))
+    }
+    for link, target in links.items():
+        os.symlink(target, link)
+    for files in (OsFiles(), TableFiles(links), Glance(OsFiles())):
+        for _ in range(2):
+            with pytest.raises(OSError, match="symbolic links"):
+                files.hops(f"{tmp_path}/{path}")
+        assert files.kind(f"{tmp_path}/{path}") is None
+
+
+@pytest.mark.parametrize("path", ["loop", "loop/x"])
+def test_nothing_approves_a_path_through_a_loop(tmp_path: Path, path: str) -> None:
+    """Whatever the rules and the mode, the first time and again, and when the loop came later."""
+    policy = PermissionPolicy.load(cwd=tmp_path, allow=["Read(//**)", "Edit(//**)"], mode="acceptEdits")
+    link = tmp_path / "loop"
+    for tool in ("Read", "Edit"):
+        assert policy.evaluate(tool, {"file_path": f"{tmp_path}/{path}"}).behavior == "allow"
+        link.symlink_to(link)
+        for _ in range(2):
+            assert policy.evaluate(tool, {"file_path": f"{tmp_path}/{path}"}).behavior == "ask"
+        link.unlink()
 
 
 def test_a_long_chain_is_bounded() -> None:
