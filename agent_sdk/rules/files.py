@@ -200,7 +200,7 @@ class Glance:
             if not _straight_on_disk(folder):
                 return follow(path, self._link)
             self._ways += f"\0{folder}/"
-        if name in ("", ".", "..") or self._look(path) is not None:
+        if folder == "/" or name in ("", ".", "..") or self._look(path) is not None:
             return follow(path, self._link)
         return ()
 
@@ -232,9 +232,11 @@ class Glance:
 
     @property
     def letters(self) -> int:
-        """About the length of all names together that were looked at."""
+        """About the length of all names together that were looked at, and of all that links say."""
         size = len(self._ways) + len("".join(self._straight))
-        return size + len("".join((*self._links, *self._kinds))) if self._links or self._kinds else size
+        if not (self._links or self._kinds):
+            return size
+        return size + len("".join((*self._links, *self._links.values(), *self._kinds)))
 
     def leads(self, path: str) -> str | None:
         """Where the absolute `path` led when it was looked at, links followed; it may not exist.

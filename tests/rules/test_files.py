@@ -206,3 +206,28 @@ def test_the_home_folder_defaults_to_the_users() -> None:
     assert OsFiles(platform="darwin").case_sensitive is False
     assert OsFiles(platform="win32").windows is True
     assert OsFiles("/h", True, "darwin").case_sensitive is True
+
+
+def test_what_long_links_say_counts_as_letters(tmp_path: Path) -> None:
+    """A short name may lead to a long text, which is kept as well."""
+    link = Path(os.path.realpath(tmp_path)) / "l"
+    link.symlink_to("/" * 3_000 + "etc")
+    seen = Glance(OsFiles())
+    assert seen.hops(str(link))
+    assert seen.letters > 3_000
+
+
+def test_a_link_to_itself_leads_nowhere(tmp_path: Path) -> None:
+    """The glance raises as the whole disk does."""
+    link = Path(os.path.realpath(tmp_path)) / "loop"
+    link.symlink_to("loop")
+    for files in (OsFiles(), Glance(OsFiles())):
+        with pytest.raises(OSError, match="symbolic links"):
+            files.hops(str(link))
+
+
+def test_a_path_with_two_slashes_in_front_leads_to_the_path_with_one() -> None:
+    """Such paths are made of a relative one in the root folder."""
+    seen = Glance(OsFiles())
+    assert seen.hops("//nothing-of-this-name") == ()
+    assert seen.leads("//nothing-of-this-name") == "/nothing-of-this-name"
