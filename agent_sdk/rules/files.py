@@ -203,7 +203,7 @@ class Glance:
             if not _straight_on_disk(folder):
                 return follow(path, self._link)
             self._ways += f"\0{folder}/"
-        if name in ("", ".", "..") or self._look(path) is not None:
+        if folder == "/" or name in ("", ".", "..") or self._look(path) is not None:
             return follow(path, self._link)
         return ()
 

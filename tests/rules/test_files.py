@@ -260,3 +260,10 @@ def test_the_home_folder_defaults_to_the_users() -> None:
     assert OsFiles(platform="darwin").case_sensitive is False
     assert OsFiles(platform="win32").windows is True
     assert OsFiles("/h", True, "darwin").case_sensitive is True
+
+
+def test_a_path_with_two_slashes_in_front_leads_to_the_path_with_one() -> None:
+    """Such paths are made of a relative one in the root folder."""
+    seen = Glance(OsFiles())
+    assert seen.hops("//nothing-of-this-name") == ()
+    assert seen.leads("//nothing-of-this-name") == "/nothing-of-this-name"
