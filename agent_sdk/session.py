@@ -322,7 +322,7 @@ def opens_files(tool: Tool) -> bool:
 
 
 def opened_file(tool: Tool, call: ToolCall, files: FileView, seen: Glance | None) -> str | None:
-    """The file that a call would read or write, links followed as they were in the `seen` that it was judged by.
+    """The file that a call would read or write, links followed as they were `seen` when it was judged.
 
     The name itself when the links led nowhere then; `None` when the call names no file. Never raises.
     """

@@ -63,10 +63,23 @@ def looked_at(seen: Glance) -> set[str]:
     return {*seen._straight, *on_ways, *seen._links}
 
 
-@pytest.fixture(params=["linux", "elsewhere"])
+READLINK = os.readlink
+
+
+def readlink_without_proc(path: str) -> str:
+    """As on a Linux where `/proc` is not mounted."""
+    if str(path).startswith("/proc/"):
+        raise FileNotFoundError(path)
+    return READLINK(path)
+
+
+@pytest.fixture(params=["linux", "without proc", "elsewhere"])
 def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The disk as Linux tells of it, a whole path in one look, and as any other system does, name by name."""
-    monkeypatch.setattr(sys, "platform", request.param)
+    if request.param == "without proc":
+        monkeypatch.setattr(os, "readlink", readlink_without_proc)
+    else:
+        monkeypatch.setattr(sys, "platform", request.param)
     return str(request.param)
 
 
@@ -170,6 +183,16 @@ def test_what_links_say_counts_as_letters(tmp_path: Path) -> None:
     once = Glance(OsFiles())
     once.hops(f"{tmp_path}/l")
     assert once.letters > 3_000
+
+
+def test_a_look_at_a_pipe_or_a_device_waits_for_nobody(tmp_path: Path) -> None:
+    """The path is located, and what lies there stays closed: nobody writes into the pipe."""
+    root = tmp_path.resolve()
+    os.mkfifo(root / "pipe")
+    once = Glance(OsFiles())
+    for path in (f"{root}/pipe", "/dev/null"):
+        assert once.hops(path) == ()
+    assert once.still_so()
 
 
 def test_what_has_no_descriptors_left_sees_the_same(tmp_path: Path) -> None:
