@@ -24,7 +24,11 @@ CLOSING_SECONDS = 2.0
 
 
 async def store_reply(session: Session, reply: Reply, turn: Turn) -> AssistantMessage:
-    """Store a whole reply, as it was received, before anything is judged. A refusal is stored but never sent back."""
+    """Store a whole reply, as it was received, before anything is judged. A refusal is stored but never sent back.
+
+    Where a native cancellation cuts the write off, nobody knows whether it was stored: it stays unrecorded, and the
+    closing of its turn stores it first.
+    """
     message: dict[str, Json] = {
         "role": "assistant",
         "content": reply.content,
@@ -39,7 +43,9 @@ async def store_reply(session: Session, reply: Reply, turn: Turn) -> AssistantMe
         log.warning("the model refused; its message is kept in the transcript and not sent again")
     else:
         session.history.add_assistant(reply.content)
-    await session.write([entry("assistant", turn.message_uuid, message=message, **more)])
+    turn.unrecorded = [entry("assistant", turn.message_uuid, message=message, **more)]
+    await session.write(turn.unrecorded)
+    turn.unrecorded = []
     return AssistantMessage(
         content=[content_block(copied_object(block)) for block in reply.content],  # a consumer may change its own copy
         model=reply.model,
