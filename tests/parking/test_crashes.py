@@ -6,10 +6,14 @@ Without the journal the same suite finds tools that ran twice, so it can see wha
 from __future__ import annotations
 
 import random
+import subprocess
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from threading import Timer
 
 import anyio
 import pytest
@@ -19,6 +23,9 @@ from tests.parking.test_killed import effects, results, worker
 from tests.parking.worker import CALLS, QuickStore, park
 
 WORKERS = 3
+MOST_DONE = 4
+"""A worker is killed when it has done less than that, by count and not by the clock: so there are kills enough on
+machines of any speed."""
 
 
 @dataclass
@@ -55,17 +62,33 @@ def crash(path: Path, sessions: int, kind: str, seed: int) -> Crashes:
             worker(path, "work", str(sessions), kind=kind) as two,
             worker(path, "work", str(sessions), kind=kind) as three,
         ):
-            workers = (one, two, three)
-            assert {process.stdout.readline() for process in workers if process.stdout} == {"ready\n"}
-            for process in dice.sample(workers, WORKERS):
-                time.sleep(dice.uniform(0.05, 0.5))
-                came.kills += process.poll() is None
-                process.kill()
-            said = [line for process in workers for line in process.communicate(timeout=30)[0].splitlines()]
+            said = killed_at_random((one, two, three), dice, came)
         came.completed += [line.split()[1] for line in said if line.startswith("completed ")]
         done = "idle" in said
     assert done, "the sessions were not finished in time"
     return came
+
+
+def killed_at_random(workers: Sequence[subprocess.Popen[str]], dice: random.Random, came: Crashes) -> list[str]:
+    """Kill each of the workers after a while; what they said. A worker that hangs is killed, too."""
+    late = Timer(60, lambda: [process.kill() for process in workers])
+    late.start()
+    assert [heard(process, 1) for process in workers] == [["ready"]] * WORKERS
+    said = []
+    for process in dice.sample(workers, WORKERS):
+        said += heard(process, dice.randrange(MOST_DONE))
+        time.sleep(dice.uniform(0, 0.1))
+        came.kills += process.poll() is None
+        process.kill()
+    said += [line for process in workers for line in heard(process)]
+    late.cancel()
+    return said
+
+
+def heard(process: subprocess.Popen[str], count: int | None = None) -> list[str]:
+    """The next lines that a worker says, as many as `count`, or all until it is dead."""
+    assert process.stdout is not None
+    return [line.rstrip("\n") for line in islice(process.stdout, count)]
 
 
 @pytest.mark.parametrize("sessions", [12, pytest.param(100, marks=pytest.mark.slow)])

@@ -42,9 +42,8 @@ class CutWire(Wire):
 
 async def consume(prompt: str | None, options: AgentOptions) -> ResultMessage:
     """One run to its end."""
-    last: Any = None
-    async for last in query(prompt, options=options):
-        pass
+    *_, last = [message async for message in query(prompt, options=options)]
+    assert isinstance(last, ResultMessage)
     return last
 
 

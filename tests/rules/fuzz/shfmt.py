@@ -16,6 +16,8 @@ from agent_sdk.rules.shell_text import decode_escapes
 
 SHFMT = shutil.which("shfmt", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))))
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
 Call: TypeAlias = tuple[str | None, ...]
 """The words of one simple command; None for a word that is only known at run time."""
 
@@ -61,8 +63,9 @@ def _calls(node: Any) -> list[Call]:
     """The simple commands below a node."""
     found: list[Call] = []
     match node:
-        case {"Type": "CallExpr", "Args": [*words]}:
-            found.append(tuple(_text(word) for word in words))
+        case {"Type": "CallExpr"}:
+            if words := (*_no_assignments(node.get("Assigns", ())), *(_text(word) for word in node.get("Args", ()))):
+                found.append(words)
         case {"Type": "DeclClause", "Variant": {"Value": str(name)}}:
             found.append((name,))
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
@@ -70,6 +73,17 @@ def _calls(node: Any) -> list[Call]:
         if isinstance(child, (dict, list)):
             found += _calls(child)
     return found
+
+
+def _no_assignments(assigns: Sequence[dict[str, Any]]) -> list[str | None]:
+    """The words from the first on that shfmt takes for an assignment and bash for the program: `]=1`, `1=1`.
+
+    For shfmt a name may begin with any character, for bash with a letter or `_`.
+    """
+    names = [str(assign.get("Name", {}).get("Value", "")) for assign in assigns]
+    first = next((at for at, name in enumerate(names) if not _NAME.fullmatch(name)), len(names))
+    values = [_text(assign.get("Value", {})) for assign in assigns[first:]]
+    return [value if value is None else f"{name}={value}" for name, value in zip(names[first:], values, strict=True)]
 
 
 def _text(word: dict[str, Any]) -> str | None:
