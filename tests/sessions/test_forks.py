@@ -401,7 +401,7 @@ signal.setitimer(signal.ITIMER_REAL, 0.2)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 began = time.monotonic()
 child(lambda: None)
-assert time.monotonic() - began < 5
+assert time.monotonic() - began < 20
 go.set()
 thread.join()
 run(add, "after")
@@ -454,7 +454,7 @@ waited.append(time.monotonic() - began)
 go.set()
 for thread in [*threads, watcher]:
     thread.join()
-print(0.8 <= waited[0] < 1.2, max(longest) < 0.3)
+print(0.8 <= waited[0] < 1.7, max(longest) < 0.7)
 """
 
 

