@@ -182,7 +182,11 @@ class _Splitter:
         if run is not None:
             self._word().bare(run[0])
             self._at = run.end()
-            return
+        else:
+            self._special(text, at)
+
+    def _special(self, text: str, at: int) -> None:
+        """A character that may end a word, or a bracket, or open one."""
         match text[at]:
             case " " | "\t":
                 self._end_word()
@@ -204,15 +208,6 @@ class _Splitter:
                 self._closing_bracket()
             case "'" if not self._frame.literal_quotes:
                 self._single_quoted()
-            case '"':
-                self._word().literal("")
-                self._frame.double = True
-                self._frame.quote_at = at
-                self._at += 1
-            case "\\":
-                if text[at + 1 : at + 2] != "\n":
-                    self._word().literal(text[at + 1 : at + 2])
-                self._at += 2
             case "$":
                 self._dollar(quoted=False)
             case "`":
@@ -224,8 +219,22 @@ class _Splitter:
                 self._at += 1
                 self._close()
             case char:
-                self._word().bare(char)
-                self._at += 1
+                self._within_word(char)
+
+    def _within_word(self, char: str) -> None:
+        """A character that belongs to a word, or that quotes what does."""
+        if char == '"':
+            self._word().literal("")
+            self._frame.double, self._frame.quote_at = True, self._at
+            self._at += 1
+        elif char == "\\":
+            following = self._text[self._at + 1 : self._at + 2]
+            if following != "\n":
+                self._word().literal(following)
+            self._at += 2
+        else:
+            self._word().bare(char)
+            self._at += 1
 
     def _single_quoted(self) -> None:
         """A quoted string. Without an end what it holds is read once more, as if the quote were not there."""
