@@ -86,6 +86,11 @@ def add_policy_arguments(
     parser.add_argument("--trust-project", action="store_true", help=words)
 
 
+def add_settings_argument(parser: ArgumentParser) -> None:
+    """The option `--settings`, a file beside those of the scopes."""
+    parser.add_argument("--settings", metavar="FILE", help="a settings file, or its JSON text, that counts as well")
+
+
 def _sources(text: str) -> tuple[SettingSource, ...]:
     """Raises ArgumentTypeError for anything but a list of sources, or `none`."""
     named = [] if text.strip() in ("", "none") else [word.strip() for word in text.split(",")]

@@ -7,7 +7,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, say_aside
+from agent_sdk.cli.command import (
+    Command,
+    Exit,
+    Problem,
+    add_policy_arguments,
+    add_settings_argument,
+    directory,
+    say_aside,
+)
 from agent_sdk.decisions import Verdict
 from agent_sdk.permissions.policy import PermissionPolicy
 from agent_sdk.render.text import visible
@@ -24,11 +32,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     add_settings_argument(parser)
     add_policy_arguments(parser)
-
-
-def add_settings_argument(parser: ArgumentParser) -> None:
-    """The option `--settings`."""
-    parser.add_argument("--settings", metavar="FILE", help="a settings file, or its JSON text, that counts as well")
 
 
 def run_explain(arguments: Namespace) -> int:
@@ -53,7 +56,7 @@ def remark_on_tools(names: Iterable[str]) -> None:
     """Say on standard error which of these names look like mistaken ones of well-known tools."""
     for name in dict.fromkeys(names):
         if (near := near_tool(name)) is not None:
-            say_aside(visible(f"agent-sdk: no well-known tool is called {name}; did you mean {near}?"))
+            say_aside(visible(f"warning: no well-known tool is called {name}; did you mean {near}?"))
 
 
 def _covering_rules(policy: PermissionPolicy, verdict: Verdict, tool_input: JsonObject) -> list[str]:

@@ -70,7 +70,7 @@ def test_the_rules_that_would_cover_it_are_named(
 def test_a_mistaken_name_is_remarked_on(name: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
     """On standard error: the verdict stays what it is."""
     main(["explain", name, LS])
-    remark = f"agent-sdk: no well-known tool is called {name}; did you mean {near}?\n"
+    remark = f"warning: no well-known tool is called {name}; did you mean {near}?\n"
     assert capsys.readouterr().err == (remark if near else "")
 
 
