@@ -33,7 +33,9 @@ from agent_sdk import (
 )
 from agent_sdk.cli.main import main
 from agent_sdk.hooks.events import HOOK_EVENTS
+from agent_sdk.permissions.judge import STEPS
 from agent_sdk.testing import PolicyCase, ScriptedModel, TableFiles, assert_policy
+from agent_sdk.tools.builtin import BUILTIN_TOOLS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -167,6 +169,24 @@ def test_the_rule_reference_is_run() -> None:
     """The tables are found: a reference that nobody runs would pass every test."""
     assert sum(row.page.name == "rules.md" for row in ROWS) > 150
     assert {row.verdict for row in ROWS} == {"allow", "ask", "deny"}
+
+
+def test_the_steps_of_a_trace_are_listed() -> None:
+    """The table on permissions names every step, in its order."""
+    assert list(column("permissions.md", "step of the trace", "has an opinion when")) == [
+        step.__name__ for step in STEPS
+    ]
+
+
+def test_the_built_in_tools_are_listed() -> None:
+    """Each with every field of its input, those that must be there first."""
+    listed = column("permissions.md", "built-in tool", "fields of its input, optional ones in brackets")
+    assert listed.pop("AskUserQuestion") == ["questions"]
+    assert set(listed) == set(BUILTIN_TOOLS)
+    for name, tool in BUILTIN_TOOLS.items():
+        schema: Any = tool.input_schema
+        assert set(listed[name]) == set(schema["properties"])
+        assert set(listed[name][: len(schema["required"])]) == set(schema["required"])
 
 
 def test_the_context_of_a_callback_is_listed() -> None:

@@ -86,6 +86,17 @@ def add_policy_arguments(
     parser.add_argument("--trust-project", action="store_true", help=words)
 
 
+def add_settings_argument(parser: ArgumentParser) -> None:
+    """The option `--settings`, a file beside those of the scopes."""
+    words = "a settings file, or its JSON text, that counts as well"
+    parser.add_argument("--settings", type=_settings, metavar="FILE", help=words)
+
+
+def _settings(text: str) -> str:
+    """A file is looked for where the command is typed, whatever `--cwd` says; JSON text stays as it is."""
+    return text if text.lstrip().startswith("{") else os.path.abspath(os.path.expanduser(text))
+
+
 def _sources(text: str) -> tuple[SettingSource, ...]:
     """Raises ArgumentTypeError for anything but a list of sources, or `none`."""
     named = [] if text.strip() in ("", "none") else [word.strip() for word in text.split(",")]

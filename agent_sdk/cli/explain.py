@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, say_aside
+from agent_sdk.cli.command import (
+    Command,
+    Exit,
+    Problem,
+    add_policy_arguments,
+    add_settings_argument,
+    directory,
+    say_aside,
+)
 from agent_sdk.decisions import Verdict
 from agent_sdk.permissions.policy import PermissionPolicy
+from agent_sdk.render.shell import take_apart
 from agent_sdk.render.text import visible
 from agent_sdk.rules.facts import near_tool
 from agent_sdk.rules.suggestions import narrowest
@@ -26,11 +35,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_policy_arguments(parser)
 
 
-def add_settings_argument(parser: ArgumentParser) -> None:
-    """The option `--settings`."""
-    parser.add_argument("--settings", metavar="FILE", help="a settings file, or its JSON text, that counts as well")
-
-
 def run_explain(arguments: Namespace) -> int:
     """Print the verdict. Exit code 0 for allow, 1 for ask and deny. Raises Problem, RuleError,
     SettingsError or OptionsError."""
@@ -44,8 +48,8 @@ def run_explain(arguments: Namespace) -> int:
         print(to_text({**verdict_to_json(verdict), "covering_rules": rules}))
     else:
         print(visible(verdict.explain()))
-        if rules:
-            print(visible(f"  rules that would cover it: {', '.join(rules)}"))
+        for line in _missing(policy, verdict, rules):
+            print(visible(f"  {line}"))
     return Exit.OK if verdict.behavior == "allow" else Exit.NO
 
 
@@ -53,7 +57,7 @@ def remark_on_tools(names: Iterable[str]) -> None:
     """Say on standard error which of these names look like mistaken ones of well-known tools."""
     for name in dict.fromkeys(names):
         if (near := near_tool(name)) is not None:
-            say_aside(visible(f"agent-sdk: no well-known tool is called {name}; did you mean {near}?"))
+            say_aside(visible(f"warning: no well-known tool is called {name}; did you mean {near}?"))
 
 
 def _covering_rules(policy: PermissionPolicy, verdict: Verdict, tool_input: JsonObject) -> list[str]:
@@ -62,6 +66,22 @@ def _covering_rules(policy: PermissionPolicy, verdict: Verdict, tool_input: Json
         return []
     updates = narrowest(policy.suggest(verdict.call.tool, tool_input), "local")
     return [str(rule) for update in updates for rule in update.rules]
+
+
+def _missing(policy: PermissionPolicy, verdict: Verdict, rules: Sequence[str]) -> list[str]:
+    """What people are told of a call that nothing covers: commands of a plain line, files, rules that would do."""
+    if verdict.by != "nothing":
+        return []
+    lines: list[str] = []
+    command = verdict.call.effective.get("command")
+    apart = take_apart(command) if verdict.call.tool == "Bash" and isinstance(command, str) else None
+    if apart is not None and len(apart.steps) > 1:
+        alone = [step for step in apart.steps if policy.evaluate("Bash", {"command": step}).behavior != "allow"]
+        lines += [f"nothing covers its part: {step}" for step in alone]
+    lines += [f"writes to a file, which is judged as Edit: {path}" for path in (apart.writes if apart else ())]
+    if rules:
+        return [*lines, f"rules that would cover it: {', '.join(rules)}"]
+    return [*lines, "no rule is suggested for such a call: docs/remembering.md lists them"]
 
 
 def load_policy(arguments: Namespace, *, cwd: str, settings: str | None) -> PermissionPolicy:

@@ -147,7 +147,7 @@ def _as_problem(error: AgentSDKError) -> Problem:
                 str(error), where=where, to_do="mend the rule; docs/permissions.md shows the form", code=code
             )
         case SettingsError(path=str(path)):
-            to_do = "mend the file, or leave it out with --setting-sources"
+            to_do = "name or mend the file; --setting-sources says which files of the scopes count"
             return Problem(str(error), where=path, to_do=to_do, code=Exit.ENVIRONMENT)
         case OptionsError() | SettingsError():
             return Problem(str(error), where="the options", to_do="mend the option that is named")

@@ -11,8 +11,16 @@ from functools import lru_cache
 
 import anyio
 
-from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory, say_aside
-from agent_sdk.cli.explain import add_settings_argument, load_policy, remark_on_tools
+from agent_sdk.cli.command import (
+    Command,
+    Exit,
+    Problem,
+    add_policy_arguments,
+    add_settings_argument,
+    directory,
+    say_aside,
+)
+from agent_sdk.cli.explain import load_policy, remark_on_tools
 from agent_sdk.cli.show import call_line
 from agent_sdk.cli.stores import add_store_argument, moment_words, read_span, store_of
 from agent_sdk.errors import RuleError, SettingsError

@@ -7,15 +7,16 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, directory
+from agent_sdk.cli.command import Command, Exit, Problem, add_policy_arguments, add_settings_argument, directory
 from agent_sdk.config import SettingSource
 from agent_sdk.errors import OptionsError
-from agent_sdk.permissions.policy import rules_from_options
+from agent_sdk.permissions.policy import extra_before, rules_from_options
 from agent_sdk.render.text import visible
 from agent_sdk.rules.lint import lint
 from agent_sdk.rules.rule import Rule, RuleBehavior
 from agent_sdk.settings.changes import read_item
 from agent_sdk.settings.document import read_document
+from agent_sdk.settings.extra import read_extra
 from agent_sdk.settings.files import SOURCE_OF, SOURCES, LoadedSettings, SettingsPlaces, load_from
 from agent_sdk.settings.memory import SessionMemory
 from agent_sdk.settings.remember import Keeper
@@ -28,6 +29,7 @@ _ORDER: tuple[RuleBehavior, ...] = ("deny", "ask", "allow")
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of `rules` and of `rules remove`."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_settings_argument(parser)
     add_policy_arguments(parser)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action")
     words = "take a rule out of the settings files"
@@ -50,6 +52,8 @@ def run_rules(arguments: Namespace) -> int:
 def _list(arguments: Namespace, places: SettingsPlaces) -> int:
     given = rules_from_options(places.cwd, allow=arguments.allow, ask=arguments.ask, deny=arguments.deny)
     loaded = load_from(places, arguments.setting_sources, arguments.trust_project)
+    if arguments.settings is not None:
+        loaded = extra_before(read_extra(arguments.settings, cwd=places.cwd, home=places.home), loaded)
     rules = [rule for behavior in _ORDER for rule in (*given, *loaded.rules) if rule.behavior == behavior]
     found = (*loaded.warnings, *lint(rules, cwd=places.cwd, home=places.home))
     warnings = tuple(dict.fromkeys(found))  # what is told when rules are read is a remark as well

@@ -77,7 +77,7 @@ class PermissionPolicy:
             where, setting_sources, home=view.home, settings_dir=settings_dir, trust_project=trust_project
         )
         if settings is not None:
-            loaded = _before(read_extra(settings, cwd=where, home=view.home), loaded)
+            loaded = extra_before(read_extra(settings, cwd=where, home=view.home), loaded)
         for warning in loaded.warnings:
             log.warning("%s", warning)
         additional = (*(os.fspath(folder) for folder in additional_directories), *loaded.additional_directories)
@@ -123,7 +123,7 @@ def _mode(given: PermissionMode | None, loaded: LoadedSettings) -> PermissionMod
     return mode
 
 
-def _before(extra: Content, loaded: LoadedSettings) -> LoadedSettings:
+def extra_before(extra: Content, loaded: LoadedSettings) -> LoadedSettings:
     """The settings of the sources behind those of one more file."""
     return replace(
         loaded,

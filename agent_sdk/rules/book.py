@@ -212,7 +212,8 @@ class Book:
         rules = self._commands.covering(shell, self._places)
         if not rules:
             return None
-        return Found(rules[0], rules, f"{' and '.join([rule.text for rule in rules])} cover all parts of the command")
+        verb = "covers" if len(rules) == 1 else "cover"
+        return Found(rules[0], rules, f"{' and '.join([rule.text for rule in rules])} {verb} all parts of the command")
 
     def _any_agent_or_url(self, reading: Reading) -> Found | None:
         match reading.tool, reading.input.get("url"), reading.input.get("subagent_type"):

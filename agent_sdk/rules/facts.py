@@ -38,7 +38,7 @@ def known_facts(tool_name: str) -> ToolFacts:
 def misnamed(tool_name: str) -> str | None:
     """What to tell the author of a rule for a tool whose name looks like a mistaken one; `None` for any other name."""
     near = near_tool(tool_name)
-    return None if near is None else f"names no built-in tool; did you mean {near}? Names are case-sensitive"
+    return None if near is None else f"names no well-known tool; did you mean {near}? Names are case-sensitive"
 
 
 def near_tool(name: str) -> str | None:

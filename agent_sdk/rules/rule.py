@@ -144,7 +144,7 @@ def _fault(rule: Rule) -> str | None:
     if name in ("Bash", "Agent", "Task"):
         return None
     if rule.behavior == "allow":
-        return "has a specifier that this tool does not take"
+        return misnamed(name) or "has a specifier that this tool does not take"
     if name.startswith("mcp__") and rule.parameter is None:
         return "has a specifier that tools of servers do not take, except param:value"
     return None

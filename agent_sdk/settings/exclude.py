@@ -1,24 +1,28 @@
-"""Keeps the local settings file out of commits, in the one place that is never committed itself."""
+"""Keeps the local settings file, and locks, out of commits, in the one place that is never committed itself."""
 
 from __future__ import annotations
 
 import os
 import re
 
+from agent_sdk.config import SettingSource
 from agent_sdk.settings.files import SettingsPlaces
 from agent_sdk.settings.git import exclude_file, is_ignored, is_within, work_tree
 
 _LARGEST = 1024 * 1024
 
 
-def keep_out_of_commits(places: SettingsPlaces) -> str | None:
-    """Add the local settings file to the repository's own exclude file, when git would not ignore it.
+def keep_out_of_commits(places: SettingsPlaces, source: SettingSource) -> str | None:
+    """Add to the repository's own exclude file what git would not ignore: the local settings file with its lock, of the
+    project settings the lock alone.
 
     Returns a sentence for people when something was done or went wrong, `None` when there was nothing to do. The user's
     global git configuration is never touched. Blocks; never raises.
     """
-    path = places.path("local")
-    if all(is_ignored(name, places.cwd) is not False for name in (path, f"{path}.lock")):
+    file = places.path(source)
+    lock = f"{file}.lock"
+    path = file if source == "local" else lock
+    if all(is_ignored(name, places.cwd) is not False for name in dict.fromkeys((path, lock))):
         return None
     top, exclude = work_tree(places.cwd), exclude_file(places.cwd)
     if top is None or exclude is None:
@@ -27,7 +31,7 @@ def keep_out_of_commits(places: SettingsPlaces) -> str | None:
     if not is_within(here, top):
         return None
     below = os.path.relpath(os.path.join(here, places.settings_dir, os.path.basename(path)), top)
-    line = "/" + re.sub(r"([\\*?\[\] ])", r"\\\1", below) + "*"
+    line = "/" + re.sub(r"([\\*?\[\] ])", r"\\\1", below) + ("*" if source == "local" else "")
     try:
         added = _add_line(exclude, line)
     except OSError as error:

@@ -51,9 +51,10 @@ class Receipt:
     note: str | None = None
 
     def __str__(self) -> str:
-        where = self.file or "this session"
         if self.failed is not None:
-            return f"not remembered in {where}: {self.failed}"
+            place = "" if self.file is None else f" in {self.file}"
+            return f"not remembered{place}: {self.failed}"
+        where = self.file or "this session"
         told = [f"added {', '.join(self.added)}" if self.added else "nothing added"]
         if self.already:
             told.append(f"already there {', '.join(self.already)}")
@@ -246,7 +247,7 @@ class Keeper:
             destination=where,
             file=self.places.path(source),
             session_only=self._why_session_only(source) if widens or source not in self.sources else None,
-            note=keep_out_of_commits(self.places) if source == "local" else None,
+            note=None if source == "user" else keep_out_of_commits(self.places, source),
         )
 
     def _why_session_only(self, source: SettingSource) -> str | None:

@@ -66,11 +66,34 @@ def test_the_rules_that_would_cover_it_are_named(
     assert json.loads(capsys.readouterr().out)["covering_rules"] == rules
 
 
+MISSING: dict[str, tuple[str, list[str]]] = {
+    "one of two commands": (
+        "ls && make",
+        ["nothing covers its part: make", "rules that would cover it: Bash(make)"],
+    ),
+    "a file": (
+        "ls > out.txt",
+        ["writes to a file, which is judged as Edit: out.txt", "no rule is suggested for such a call"],
+    ),
+    "a loop": ("for f in a; do ls; done", ["no rule is suggested for such a call"]),
+    "nothing": ("ls | ls", []),
+}
+
+
+@pytest.mark.parametrize(("command", "told"), MISSING.values(), ids=MISSING)
+def test_what_is_missing_is_told(command: str, told: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Behind the trace of a call that nothing covers: its commands, its files, its rules; of other calls nothing."""
+    main(["explain", "Bash", json.dumps({"command": command}), "--allow", "Bash(ls:*)"])
+    _, _, behind = capsys.readouterr().out.partition("what would change it: ")
+    lines = behind.splitlines()[1:]
+    assert [line.split(": docs/")[0].strip() for line in lines] == told
+
+
 @pytest.mark.parametrize(("name", "near"), [("Bahs", "Bash"), ("bash", "Bash"), ("Bash", ""), ("Weather", "")])
 def test_a_mistaken_name_is_remarked_on(name: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
     """On standard error: the verdict stays what it is."""
     main(["explain", name, LS])
-    remark = f"agent-sdk: no well-known tool is called {name}; did you mean {near}?\n"
+    remark = f"warning: no well-known tool is called {name}; did you mean {near}?\n"
     assert capsys.readouterr().err == (remark if near else "")
 
 

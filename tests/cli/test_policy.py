@@ -163,6 +163,9 @@ def test_past_sessions_in_real_processes(folder: Path) -> None:
     assert command("policy", "replay", session, "--store", store, cwd=folder).returncode == 0
     in_other = command("policy", "replay", session, "--cwd", str(other), "--store", store, cwd=folder)
     assert in_other.returncode == 1
+    (folder / "more.json").write_text(json.dumps({"permissions": {"deny": ["Bash(pwd)"]}}))
+    named = command("policy", "replay", "--settings", "more.json", "--store", store, cwd=folder)
+    assert "4 calls: 3 would be decided otherwise" in named.stdout
     assert "0 calls" in command("policy", "replay", "--since", "0s", "--store", store, cwd=folder).stdout
     (other / ".claude" / "settings.json").unlink()
     (other / ".claude").rmdir()

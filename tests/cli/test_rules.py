@@ -76,6 +76,27 @@ def test_for_people(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "none: whatever no mode allows is asked" in capsys.readouterr().out
 
 
+def test_one_more_settings_file(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--settings` lists and lints a file that stands nowhere yet, or its text; it counts before the others."""
+    monkeypatch.chdir(project.parent)
+    file = project.parent / "policy.json"
+    file.write_text('{"permissions": {"allow": ["Bash(python3:*)"], "defaultMode": "plan"}}')
+    found = listed(project, capsys, "--settings", "policy.json", "--setting-sources", "user")
+    assert [(rule["rule"], rule["file"]) for rule in found["rules"][:2]] == [
+        ("Bash(python3:*)", str(file)),
+        ("Bash(ls)", str(project.parent / "home" / ".claude" / "settings.json")),
+    ]
+    assert found["mode"] == "plan"
+    assert any("lets any program run" in warning for warning in found["warnings"])
+    text = '{"permissions": {"deny": ["Bash(rm:*)"]}}'
+    found = listed(project, capsys, "--settings", text, "--setting-sources", "none")
+    assert [rule["rule"] for rule in found["rules"]] == ["Bash(rm:*)"]
+    assert main(["rules", "--cwd", str(project), "--settings", "none.json"]) == 3
+    assert "there is no settings file" in capsys.readouterr().err
+
+
 def test_trusting_the_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--trust-project` lets its allow rules count."""
     found = listed(project, capsys, "--trust-project", "--setting-sources", "project")
@@ -189,12 +210,15 @@ def test_the_mode_of_the_settings(project: Path) -> None:
     assert main([*call, "--mode", "default"]) == 1
 
 
-def test_a_settings_file_by_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The trace names file and position; a file that is not there is an error."""
-    (project / "more.json").write_text('{"permissions": {"deny": ["Bash(make)"]}}')
+def test_a_settings_file_by_name(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trace names file and position; it is looked for where the command is typed, and has to be there."""
+    monkeypatch.chdir(project.parent)
+    (project.parent / "more.json").write_text('{"permissions": {"deny": ["Bash(make)"]}}')
     call = ["explain", "Bash", '{"command": "make"}', "--cwd", str(project), "--settings"]
     assert main([*call, "more.json"]) == 1
-    assert f"{project}/more.json deny[0]" in capsys.readouterr().out
+    assert f"{project.parent}/more.json deny[0]" in capsys.readouterr().out
     assert main([*call, "none.json"]) == 3
     assert "there is no settings file" in capsys.readouterr().err
 

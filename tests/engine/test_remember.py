@@ -206,7 +206,7 @@ async def test_nothing_to_suggest(place: Place) -> None:
     person = Person(Allow(remember="local"))
     held, ran = await play(place, bash("for f in a b; do make $f; done"), person)
     assert len(ran.calls) == 1
-    assert await receipts(held, "b0") == ["not remembered in this session: no rule can be suggested for this call"]
+    assert await receipts(held, "b0") == ["not remembered: no rule can be suggested for this call"]
     assert place.permissions("local") is None
 
 
@@ -372,7 +372,7 @@ async def test_bypass_is_not_for_sessions_that_began_otherwise(place: Place) -> 
     assert len(person.asked) == 3
     for call in ("b0", "b1"):
         [told] = await receipts(held, call)
-        assert told.startswith("not remembered in ")
+        assert told.startswith("not remembered")
     assert place.permissions("local") is None
 
 

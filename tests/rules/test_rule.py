@@ -80,6 +80,21 @@ def test_a_bad_allow_rule_grants_nothing_and_is_told(text: str) -> None:
     assert repr(text) in warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("bash(ls)", "names no well-known tool; did you mean Bash? Names are case-sensitive"),
+        ("Raed(x)", "names no well-known tool; did you mean Read? Names are case-sensitive"),
+        ("WebSearch(cats)", "has a specifier that this tool does not take"),
+    ],
+    ids=["case", "letters", "right name"],
+)
+def test_a_mistaken_name_is_told_before_its_specifier(text: str, told: str) -> None:
+    """Of an allow rule that is ignored for its specifier the author reads what is wrong first: the name."""
+    _, [warning] = read_rules([text], "allow", SOURCE)
+    assert warning.endswith(f"rule {text!r} {told}")
+
+
 @pytest.mark.parametrize("behavior", ["deny", "ask"])
 @pytest.mark.parametrize(
     "text", ["", "Bash:*", "Bash(ls", "// x", "Edit(!a)", "Read(..)", "mcp__", "WebFetch(domain:)", "Bash(command:rm)"]

@@ -296,11 +296,12 @@ def test_a_planted_link_as_exclude_is_not_followed(project: Project) -> None:
     assert "keep it out of commits" in receipt.note
 
 
-def test_other_destinations_leave_git_alone(project: Project) -> None:
-    """Project settings are meant to be committed."""
+def test_only_the_lock_of_project_settings_stays_out_of_commits(project: Project) -> None:
+    """Project settings are meant to be committed, their lock is not; user settings leave git alone."""
     project.git("init")
-    carry_out(project, ADD.at("projectSettings"))
-    assert excluded(project) == []
+    carry_out(project, ADD.at("projectSettings"), ADD.at("userSettings"))
+    assert excluded(project) == ["/.claude/settings.json.lock"]
+    assert project.git("status", "--porcelain", "--untracked-files=all").split() == ["??", ".claude/settings.json"]
 
 
 @pytest.mark.anyio
