@@ -147,6 +147,8 @@ def _fault(rule: Rule) -> str | None:
         return "has a specifier that this tool does not take"
     if name.startswith("mcp__") and rule.parameter is None:
         return "has a specifier that tools of servers do not take, except param:value"
+    if name.startswith("mcp__") and "__" not in name[5:]:
+        return f"names a server, while a parameter is one tool's: write {name}__tool({specifier})"
     return None
 
 
@@ -175,8 +177,12 @@ def _domain_fault(rule: Rule) -> str | None:
     host = specifier.removeprefix("domain:").strip()
     if host == specifier:
         return None if rule.behavior != "allow" and rule.parameter else "is not of the form WebFetch(domain:host)"
-    if not host:
+    if not host.strip("."):
         return "names no domain"
+    if re.search(r"[\s,;|]", host):
+        return "names more than one host: write a rule for each"
+    if "" in host.removesuffix(".").split("."):
+        return "holds a dot too many: write *.example.com for all below a host"
     if "/" in host or "@" in host:
         return "holds more than a host: write the host alone, as in domain:example.com"
     if ":" in host.lstrip("[").rstrip("]") and host.count(":") < 2:
@@ -195,6 +201,8 @@ def _remarks(rule: Rule) -> list[str]:
     if rule.tool in PATH_RULES:
         if "{" in specifier:
             remarks.append("holds braces, which are taken literally")
+        if specifier[:1].isspace():
+            remarks.append("begins with a blank, which is taken literally")
         if re.match(r"[A-Za-z]:[\\/]", specifier) or re.search(r"\\[A-Za-z0-9_*.]", specifier):
             remarks.append("holds backslashes or a drive: write //c/dir/** with forward slashes")
     return remarks
