@@ -98,7 +98,7 @@ def read_rules(texts: Sequence[str], behavior: RuleBehavior, source: RuleSource)
         try:
             rule = parse_rule(text, behavior, source, position)
         except RuleError as error:
-            repaired = _star_moved_inside(text) if behavior != "allow" else None
+            repaired = star_moved_inside(text) if behavior != "allow" else None
             if behavior != "allow" and repaired is None:
                 raise
             if repaired is None:
@@ -116,7 +116,8 @@ def _error(message: str, text: str, behavior: RuleBehavior, source: RuleSource, 
     return RuleError(f"{where}: {message}", rule=text, file=source.file, position=position)
 
 
-def _star_moved_inside(text: str) -> str | None:
+def star_moved_inside(text: str) -> str | None:
+    """`Tool(x*)` for `Tool(x)*`, which deny and ask lists may hold; `None` for any other text."""
     body = text.rstrip("*")
     if body == text or not body.endswith(")") or "(" not in body:
         return None
