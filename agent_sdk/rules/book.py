@@ -105,6 +105,8 @@ class Book:
 
     def may_meet(self, shell: ShellView) -> bool:
         """True when a path rule may cover something that a glob in the command expands to."""
+        if not (self._edit or self._read):
+            return False
         for glob in shell.globs:
             books = (self._edit, self._read) if self.behavior == "deny" else (self._edit,)
             if any(could_cover(book, glob.names, shell.ground) for book in (books if glob.writes else (self._read,))):

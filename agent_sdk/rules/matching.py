@@ -83,4 +83,4 @@ class Rulebook:
         """True when a deny or ask rule may cover what is only known at run time."""
         if self._deny.names_commands and (shell.denials.unseen or shell.denials.nameless):
             return True
-        return bool(shell.globs) and (self._deny.may_meet(shell) or self._ask.may_meet(shell))
+        return self._deny.may_meet(shell) or self._ask.may_meet(shell)
