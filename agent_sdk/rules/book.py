@@ -99,14 +99,17 @@ class Book:
         """True when a rule names a command."""
         return bool(self._commands)
 
+    @property
+    def names_files(self) -> bool:
+        """True when a rule names files to read or to write."""
+        return bool(self._edit or self._read)
+
     def hides(self, path: Spelled, ground: Ground) -> bool:
         """True when a rule for reading covers this very path."""
         return self._read.any_reading(path, ground) is not None
 
     def may_meet(self, shell: ShellView) -> bool:
         """True when a path rule may cover something that a glob in the command expands to."""
-        if not (self._edit or self._read):
-            return False
         for glob in shell.globs:
             books = (self._edit, self._read) if self.behavior == "deny" else (self._edit,)
             if any(could_cover(book, glob.names, shell.ground) for book in (books if glob.writes else (self._read,))):
