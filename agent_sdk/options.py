@@ -28,6 +28,7 @@ from agent_sdk.models.prices import price_of
 from agent_sdk.permissions.policy import rules_from_options
 from agent_sdk.rules.rule import Rule
 from agent_sdk.sessions.store import DeferralStore, Journal, SessionStore
+from agent_sdk.settings.files import check_settings_dir
 from agent_sdk.tools.ask_user_question import ask_user_question_tool
 from agent_sdk.tools.base import Tool
 from agent_sdk.tools.builtin import BUILTIN_TOOLS
@@ -60,7 +61,8 @@ class AgentOptions(BaseModel):
       spellings of `allow` and `deny`.
     - `tools`: names of built-in tools and `Tool` objects; `None` = all built-in tools. A `Tool` with the name of a
       built-in one takes its place.
-    - `cwd`, `additional_directories`: the working directories. `auto_allow_reads`: reading in them needs nobody.
+    - `cwd`, `additional_directories`: the working directories; a relative one of these starts from `cwd`, and `~/` is
+      the home folder. `auto_allow_reads`: reading in them needs nobody.
     - `setting_sources`: which settings files count (`()` = none); `settings_dir`: their folder's name; `trust_project`:
       whether what widens counts from files that the repository brought.
     - `env`: variables for commands, on top of a scrubbed environment.
@@ -183,6 +185,7 @@ class AgentOptions(BaseModel):
             raise OptionsError("client is used only with a model's name; leave one of the two out", option="client")
         if self.session_store is not None and not isinstance(self.session_store, SessionStore):
             raise OptionsError(f"session_store is no SessionStore: {self.session_store!r:.80}", option="session_store")
+        check_settings_dir(self.settings_dir)
         self._check_parking()
         self._check_session()
         above_zero = ("max_turns", "max_tokens", "max_tool_calls", "max_seconds", "max_budget_usd", "approval_timeout")

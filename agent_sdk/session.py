@@ -36,6 +36,7 @@ from agent_sdk.rules.spelling import absolute
 from agent_sdk.sessions.codec import considered_to_json, trace_to_json
 from agent_sdk.sessions.records import Entry
 from agent_sdk.sessions.store import SessionStore
+from agent_sdk.settings.content import absolute_folder
 from agent_sdk.settings.files import SettingsPlaces, refuse_hooks, silent_hooks
 from agent_sdk.settings.remember import Keeper
 from agent_sdk.settings.watch import SettingsWatch
@@ -347,7 +348,9 @@ def own_settings(options: AgentOptions) -> Settings:
 
 
 def _snapshot(options: AgentOptions) -> Snapshot:
-    additional = tuple(os.path.abspath(folder) for folder in options.additional_directories)
+    home = os.path.expanduser("~")
+    folders = [os.fspath(folder) for folder in options.additional_directories]
+    additional = tuple(absolute_folder(folder, cwd=options.directory, home=home) for folder in folders)
     place = Place(
         cwd=options.directory,
         additional=additional,

@@ -13,7 +13,7 @@ from agent_sdk.errors import OptionsError
 from agent_sdk.permissions.policy import extra_before, rules_from_options
 from agent_sdk.render.text import visible
 from agent_sdk.rules.lint import lint
-from agent_sdk.rules.rule import Rule, RuleBehavior
+from agent_sdk.rules.rule import Rule, RuleBehavior, star_moved_inside
 from agent_sdk.settings.changes import read_item
 from agent_sdk.settings.document import read_document
 from agent_sdk.settings.extra import read_extra
@@ -136,7 +136,7 @@ def _remove(arguments: Namespace, places: SettingsPlaces) -> int:
 
 def _rule(text: str) -> PermissionRule:
     try:
-        return PermissionRule.from_text(text)
+        return PermissionRule.from_text(star_moved_inside(text) or text)
     except OptionsError as error:
         raise Problem(str(error), where="the argument RULE", to_do="give it as it is written in the file") from None
 
@@ -149,7 +149,7 @@ def _holding(places: SettingsPlaces, source: SettingSource, rule: PermissionRule
     permissions = top.get("permissions") if isinstance(top, dict) else None
     lists = permissions if isinstance(permissions, dict) else {}
     return [
-        behavior for behavior in _ORDER if any(read_item(item, rules=True) == rule for item in _items(lists, behavior))
+        behavior for behavior in _ORDER if any(read_item(item, behavior) == rule for item in _items(lists, behavior))
     ]
 
 

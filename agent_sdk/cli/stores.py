@@ -10,6 +10,8 @@ from pathlib import Path
 from agent_sdk.cli.command import Problem
 from agent_sdk.sessions.sqlite import SQLiteStore
 
+_LONGEST = 365_000 * 86_400  # seconds: what is longer goes back behind the first date that there is
+_DIGITS = 20
 ELSEWHERE = "perhaps it is in another --store"
 
 
@@ -58,9 +60,11 @@ def span_words(span: timedelta) -> str:
 
 
 def read_span(text: str) -> timedelta:
-    """The span that `30d`, `12h`, `90min` or `45s` means. Raises Problem for anything else."""
+    """The span that `30d`, `12h`, `90min` or `45s` means. Raises Problem for anything else, and above 1,000 years."""
     for unit, size in (("min", 60), ("d", 86_400), ("h", 3_600), ("s", 1)):
         number = text.removesuffix(unit).strip()
         if text.endswith(unit) and number.isascii() and number.isdecimal():
-            return timedelta(seconds=int(number) * size)
+            if len(number) > _DIGITS or (seconds := int(number) * size) > _LONGEST:
+                raise Problem(f"{text:.40} is too long", where="the time", to_do="name a span below 1,000 years")
+            return timedelta(seconds=seconds)
     raise Problem(f"{text!r} is no span of time", where="the time", to_do="write it as 30d, 12h, 90min or 45s")

@@ -7,6 +7,7 @@ policy.evaluate("Bash", {"command": "npm test"}).behavior    # "allow"
 from __future__ import annotations
 
 import logging
+import ntpath
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from agent_sdk.rules.files import FileView, OsFiles
 from agent_sdk.rules.matching import Place, Reading, Rulebook, known_facts
 from agent_sdk.rules.rule import Rule, RuleBehavior, RuleSource, read_rules
 from agent_sdk.rules.suggestions import suggest
-from agent_sdk.settings.content import Content
+from agent_sdk.settings.content import Content, absolute_folder
 from agent_sdk.settings.extra import read_extra
 from agent_sdk.settings.files import LoadedSettings, load_settings
 from agent_sdk.values import copied_object
@@ -60,6 +61,7 @@ class PermissionPolicy:
     ) -> PermissionPolicy:
         """Read the rules. `platform` is `linux`, `darwin` or `win32`, `None` = this machine; `files` replaces the disk.
 
+        A relative folder in `additional_directories` starts from `cwd`, and `~/` is the home folder.
         `settings` is one more settings file, or its JSON text, all of which counts before those of the sources.
 
         `mode=None` is the mode that the settings name, else `default`. A bad allow rule is ignored with a logged
@@ -71,7 +73,7 @@ class PermissionPolicy:
         if platform is not None and platform not in PLATFORMS:
             raise OptionsError(f"platform is one of {', '.join(PLATFORMS)}, got {platform!r}", option="platform")
         view = files or OsFiles(home=home, case_sensitive=case_sensitive, platform=platform)
-        where = os.fspath(cwd) if files is not None else os.path.abspath(os.fspath(cwd))
+        where = os.fspath(cwd) if view.windows else os.path.abspath(os.fspath(cwd))
         rules = rules_from_options(where, allow=allow, ask=ask, deny=deny)
         loaded = load_settings(
             where, setting_sources, home=view.home, settings_dir=settings_dir, trust_project=trust_project
@@ -80,7 +82,7 @@ class PermissionPolicy:
             loaded = extra_before(read_extra(settings, cwd=where, home=view.home), loaded)
         for warning in loaded.warnings:
             log.warning("%s", warning)
-        additional = (*(os.fspath(folder) for folder in additional_directories), *loaded.additional_directories)
+        additional = (*_folders(additional_directories, where, view), *loaded.additional_directories)
         place = Place(cwd=where, additional=additional, settings_dir=settings_dir, files=view)
         book = Rulebook([*rules, *loaded.rules])
         return cls(Snapshot(rules=book, place=place, mode=_mode(mode, loaded), auto_allow_reads=auto_allow_reads))
@@ -113,6 +115,17 @@ class PermissionPolicy:
             raise OptionsError(f"tool_input: {error}", option="tool_input") from None
         reading = Reading(tool_name, effective, known_facts(tool_name), self.snapshot.place)
         return suggest(reading, self.snapshot.rules)
+
+
+def _folders(given: Sequence[str | os.PathLike[str]], cwd: str, view: FileView) -> tuple[str, ...]:
+    """The folders as absolute paths, spelled as on the system of the disk."""
+    if isinstance(given, str):
+        message = f"additional_directories is a list of folders, got the string {given!r}"
+        raise OptionsError(message, option="additional_directories")
+    names = [os.fspath(folder) for folder in given]
+    if view.windows:
+        return tuple(ntpath.normpath(ntpath.join(cwd, name)) for name in names)
+    return tuple(absolute_folder(name, cwd=cwd, home=view.home) for name in names)
 
 
 def _mode(given: PermissionMode | None, loaded: LoadedSettings) -> PermissionMode:

@@ -56,7 +56,8 @@ class Book:
         for rule in own:
             if behavior != "allow" and (parameter := _parameter(rule)) is not None:
                 name, value = parameter
-                self._parameters.setdefault((rule.tool, name), []).append((pieces(value.lower()), rule))
+                for text in dict.fromkeys((value, value.strip())):
+                    self._parameters.setdefault((rule.tool, name), []).append((pieces(text.lower()), rule))
             match rule.tool:
                 case tool if rule.specifier is None:
                     if "*" in tool and not whole_server(tool):
@@ -97,6 +98,11 @@ class Book:
     def names_commands(self) -> bool:
         """True when a rule names a command."""
         return bool(self._commands)
+
+    @property
+    def names_files(self) -> bool:
+        """True when a rule names files to read or to write."""
+        return bool(self._edit or self._read)
 
     def hides(self, path: Spelled, ground: Ground) -> bool:
         """True when a rule for reading covers this very path."""
@@ -221,9 +227,9 @@ class Book:
                 rule = self._domains.either(url)
                 return None if rule is None else _found(rule, url)
             case (("Agent" | "Task"), _, str(name)):
-                low = name.lower()
+                low = name.strip().lower()
                 rules = (rule for rule in self._agents if rule.tool == reading.tool)
-                rule = next((rule for rule in rules if fits(pieces((rule.specifier or "").lower()), low)), None)
+                rule = next((rule for rule in rules if fits(pieces((rule.specifier or "").strip().lower()), low)), None)
                 return None if rule is None else _found(rule, name)
             case _:
                 return None
@@ -244,8 +250,9 @@ class Book:
         """`Tool(param:value)`; for a tool whose specifiers we do not know, any text of the input that equals it."""
         for name, given in reading.input.items():
             for value, rule in self._parameters.get((reading.tool, name), ()):
-                if fits(value, _as_text(given).lower()):
-                    return _found(rule, f"{name}: {_as_text(given)}")
+                for text in _as_texts(given):
+                    if fits(value, text.lower()):
+                        return _found(rule, f"{name}: {text}")
         for rule in self._others.get(reading.tool, ()):
             if any(
                 isinstance(value, str) and fits(pieces(rule.specifier or ""), value) for value in reading.input.values()
@@ -272,16 +279,21 @@ def _any(books: Sequence[PathRules], paths: Sequence[Spelled], ground: Ground) -
     return None
 
 
-def _as_text(value: Json) -> str:
-    """A JSON value as it is written in a rule."""
+def _as_texts(value: Json) -> tuple[str, ...]:
+    """A JSON value as it may be written in a rule; of a list each item. An object has none."""
     match value:
         case True:
-            return "true"
+            return ("true",)
         case False:
-            return "false"
+            return ("false",)
         case None:
-            return "null"
+            return ("null",)
+        case float() if value.is_integer():
+            return (str(int(value)), str(value))
         case str() | int() | float():
-            return str(value)
+            return (str(value),)
+        case list() | tuple():
+            single = (item for item in value if not isinstance(item, list | tuple))
+            return ("", *(text for item in single for text in _as_texts(item)))
         case _:
-            return ""
+            return ("",)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from agent_sdk.rules.globs import fits, pieces
@@ -23,6 +24,9 @@ _PLAIN_HOST = re.compile(r"[a-z0-9._\-]+|\[[0-9a-f:.]+\]")
 _DOTS = re.compile("[\u3002\uff0e\uff61]")
 _LONGEST_HOST = 1000
 _USUAL = 2048
+
+_Pattern: TypeAlias = tuple[bool, tuple[tuple[str, ...], ...]]
+"""Whether sub-domains are meant, and the pieces of each label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def _hosts(url: str) -> Hosts:
         host = _shortest(_without_port(strict).lower().removesuffix("."))
         if _PLAIN_HOST.fullmatch(host) and found == {host}:
             plain = host
-    return Hosts(plain, frozenset(found))
+    return Hosts(plain, frozenset([*found, *filter(None, map(_mapped, found))]))
 
 
 class DomainRules:
@@ -70,22 +74,23 @@ class DomainRules:
         self._all: Rule | None = None
         self._exact: dict[str, Rule] = {}
         self._below: dict[str, Rule] = {}
-        self._globs: list[tuple[str, Rule]] = []
+        self._globs: list[tuple[_Pattern, Rule]] = []
         for rule in rules:
             specifier = rule.specifier or ""
             if specifier.startswith("domain:"):
                 self._add(specifier.removeprefix("domain:").strip(), rule)
 
     def _add(self, pattern: str, rule: Rule) -> None:
-        if pattern == "*":
+        if pattern.removesuffix(".") == "*":
             self._all = self._all or rule
             return
-        below, labels = _compiled(pattern)
-        if any(len(label) > 1 for label in labels):
-            self._globs.append((pattern, rule))
-        else:
-            host = ".".join(label[0] for label in labels)
-            (self._below if below else self._exact).setdefault(host, rule)
+        for compiled in _compiled(pattern, wide=rule.behavior != "allow"):
+            below, labels = compiled
+            if any(len(label) > 1 for label in labels):
+                self._globs.append((compiled, rule))
+            else:
+                host = ".".join(label[0] for label in labels)
+                (self._below if below else self._exact).setdefault(host, rule)
 
     def plain(self, url: str) -> Rule | None:
         """The rule that covers the URL when all readers agree on a plain host: allow."""
@@ -109,21 +114,30 @@ class DomainRules:
         return next((rule for pattern, rule in self._globs if _covers(pattern, host)), None)
 
 
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> tuple[bool, tuple[tuple[str, ...], ...]]:
-    """Whether sub-domains are meant, and the pieces of each label."""
-    host = _DOTS.sub(".", pattern.strip()).lower().removesuffix(".")
+def _compiled(pattern: str, *, wide: bool) -> tuple[_Pattern, ...]:
+    """What a pattern may mean: one thing in allow; in deny and ask, all that readers make of letters and addresses."""
+    host = _lowered(_DOTS.sub(".", pattern.strip())).removesuffix(".")
     if host.count(":") > 1 and not host.startswith("["):
         host = f"[{host}]"
     if host.startswith("["):
-        return False, ((_shortest(host),),)
+        forms = [host := _shortest(host), *([_mapped(host)] if wide else [])]
+        return tuple((False, ((form,),)) for form in forms if form is not None)
+    if wide and (address := _ipv4(host)) is not None:
+        host = address
     below = host.startswith("*.")
     labels = host.removeprefix("*.").split(".")
-    return below, tuple(pieces(label if "*" in label else _ascii(label).replace("\\", "\\\\")) for label in labels)
+    found = [_pieces_of(labels, _punycode)]
+    if wide:
+        found.append(_pieces_of(labels, _ascii))
+    return tuple((below, one) for one in dict.fromkeys(found))
 
 
-def _covers(pattern: str, host: str) -> bool:
-    below, labels = _compiled(pattern)
+def _pieces_of(labels: Sequence[str], to_ascii: Callable[[str], str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(pieces(label if "*" in label else to_ascii(label).replace("\\", "\\\\")) for label in labels)
+
+
+def _covers(pattern: _Pattern, host: str) -> bool:
+    below, labels = pattern
     if host.startswith("["):
         return not below and len(labels) == 1 and fits(labels[0], host)
     names = host.split(".")
@@ -168,7 +182,7 @@ def _readings(authority: str) -> set[str]:
     for spelled in {host, unquote(host)}:
         for form in _ascii_forms(spelled):
             bare = form.rstrip(".")
-            found |= {_shortest(bare), _ipv4(bare) or _shortest(bare)}
+            found |= {_shortest(bare), _ipv4(bare) or _shortest(_without_zone(bare))}
     return found
 
 
@@ -186,16 +200,21 @@ def _ascii_forms(host: str) -> set[str]:
 
 
 def _ascii(label: str) -> str:
-    """The ASCII form of a label; unchanged when it has none."""
+    """The ASCII form of a label by the older standard; unchanged when it has none."""
     try:
         return label.lower() if label.isascii() else label.encode("idna").decode("ascii").lower()
     except UnicodeError:
         return label.lower()
 
 
+def _lowered(text: str) -> str:
+    """Letter by letter: what a sigma becomes must not depend on where it stands."""
+    return "".join(map(str.lower, text))
+
+
 def _punycode(label: str) -> str:
-    """The ASCII form of a label that keeps letters which the older standard maps, as ß."""
-    label = unicodedata.normalize("NFKC", label).lower()
+    """The ASCII form of a label today: letters that the older standard maps, as ß, are kept."""
+    label = _lowered(unicodedata.normalize("NFKC", label))
     try:
         return label if label.isascii() else "xn--" + label.encode("punycode").decode("ascii")
     except UnicodeError:
@@ -210,6 +229,20 @@ def _shortest(host: str) -> str:
         return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"
     except ValueError:
         return host
+
+
+def _mapped(host: str) -> str | None:
+    """The IPv4 address that an IPv6 address stands for, if it does."""
+    try:
+        address = ipaddress.IPv6Address(host[1:-1]).ipv4_mapped if host.startswith("[") else None
+    except ValueError:
+        return None
+    return None if address is None else str(address)
+
+
+def _without_zone(host: str) -> str:
+    """An IPv6 address without the network card behind it; anything else unchanged."""
+    return f"{host.partition('%')[0]}]" if host.startswith("[") and "%" in host and host.endswith("]") else host
 
 
 def _ipv4(host: str) -> str | None:

@@ -108,7 +108,8 @@ def _char_class(pattern: str, position: int) -> tuple[CharClass, int] | None:
         if char == "]" and not first:
             return CharClass(negated, tuple(ranges), tuple(names)), position + 1
         first = False
-        name = pattern[position + 2 : pattern.find(":]", position + 2)] if pattern.startswith("[:", position) else ""
+        end = pattern.find(":]", position + 2) if pattern.startswith("[:", position) else -1
+        name = pattern[position + 2 : end] if end >= 0 else ""
         if name in _POSIX:
             names.append(name)
             position += len(name) + 4

@@ -33,6 +33,7 @@ class Rulebook:
         self._deny = Book("deny", self.rules)
         self._ask = Book("ask", self.rules)
         self._allow = Book("allow", self.rules)
+        self._guards_files = self._deny.names_files or self._ask.names_files
         self._inspected = self._deny.inspected | self._ask.inspected
 
     def with_rules(self, more: Iterable[Rule]) -> Rulebook:
@@ -83,4 +84,4 @@ class Rulebook:
         """True when a deny or ask rule may cover what is only known at run time."""
         if self._deny.names_commands and (shell.denials.unseen or shell.denials.nameless):
             return True
-        return bool(shell.globs) and (self._deny.may_meet(shell) or self._ask.may_meet(shell))
+        return self._guards_files and bool(shell.globs) and (self._deny.may_meet(shell) or self._ask.may_meet(shell))

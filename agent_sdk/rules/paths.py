@@ -19,6 +19,7 @@ from agent_sdk.rules.rule import Rule
 from agent_sdk.rules.spelling import Parts, Spelled, all_folded, all_same_case, folded, joined, same_case
 
 FRESH_FOLDERS = 16
+_ESCAPED_SLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\/")  # it separates names all the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def compile_pattern(rule: Rule) -> PathPattern:
         text = re.sub(r"(?<!\\)[ \t]+$", "", text)
         if re.match(r"[A-Za-z]:[\\/]", text):
             text = "/" + native_to_slashes(text)
-    anchor, rest = _anchor(text)
+    anchor, rest = _anchor(_ESCAPED_SLASH.sub(r"\1/", text))
     names = [name for name in rest.split("/") if name not in ("", ".")]
     folder = rest.endswith("/")
     loose = anchor == "cwd" and not text.startswith("./")

@@ -98,7 +98,7 @@ def read_rules(texts: Sequence[str], behavior: RuleBehavior, source: RuleSource)
         try:
             rule = parse_rule(text, behavior, source, position)
         except RuleError as error:
-            repaired = _star_moved_inside(text) if behavior != "allow" else None
+            repaired = star_moved_inside(text) if behavior != "allow" else None
             if behavior != "allow" and repaired is None:
                 raise
             if repaired is None:
@@ -116,7 +116,8 @@ def _error(message: str, text: str, behavior: RuleBehavior, source: RuleSource, 
     return RuleError(f"{where}: {message}", rule=text, file=source.file, position=position)
 
 
-def _star_moved_inside(text: str) -> str | None:
+def star_moved_inside(text: str) -> str | None:
+    """`Tool(x*)` for `Tool(x)*`, which deny and ask lists may hold; `None` for any other text."""
     body = text.rstrip("*")
     if body == text or not body.endswith(")") or "(" not in body:
         return None
@@ -147,6 +148,8 @@ def _fault(rule: Rule) -> str | None:
         return misnamed(name) or "has a specifier that this tool does not take"
     if name.startswith("mcp__") and rule.parameter is None:
         return "has a specifier that tools of servers do not take, except param:value"
+    if name.startswith("mcp__") and "__" not in name[5:]:
+        return f"names a server, while a parameter is one tool's: write {name}__tool({specifier})"
     return None
 
 
@@ -175,8 +178,12 @@ def _domain_fault(rule: Rule) -> str | None:
     host = specifier.removeprefix("domain:").strip()
     if host == specifier:
         return None if rule.behavior != "allow" and rule.parameter else "is not of the form WebFetch(domain:host)"
-    if not host:
+    if not host.strip("."):
         return "names no domain"
+    if re.search(r"[\s,;|]", host):
+        return "names more than one host: write a rule for each"
+    if "" in host.removesuffix(".").split("."):
+        return "holds a dot too many: write *.example.com for all below a host"
     if "/" in host or "@" in host:
         return "holds more than a host: write the host alone, as in domain:example.com"
     if ":" in host.lstrip("[").rstrip("]") and host.count(":") < 2:
@@ -195,6 +202,8 @@ def _remarks(rule: Rule) -> list[str]:
     if rule.tool in PATH_RULES:
         if "{" in specifier:
             remarks.append("holds braces, which are taken literally")
+        if specifier[:1].isspace():
+            remarks.append("begins with a blank, which is taken literally")
         if re.match(r"[A-Za-z]:[\\/]", specifier) or re.search(r"\\[A-Za-z0-9_*.]", specifier):
             remarks.append("holds backslashes or a drive: write //c/dir/** with forward slashes")
     return remarks

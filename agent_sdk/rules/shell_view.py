@@ -172,8 +172,10 @@ class ShellView:
 
     def spelled(self, text: str, folders: Sequence[str]) -> tuple[Spelled, ...]:
         """A path in every directory that it may be taken from."""
-        if text.startswith(("/", "~")):
-            folders = folders[:1]
+        if text.startswith(("/", "~")) and len(folders) > 1:
+            first = self._spell(text, folders[0])
+            if "/proc/" not in text and all(reading[:1] != ("proc",) for reading in first.readings):
+                return (first,)  # it leads to the same from everywhere
         return tuple([self._spell(text, folder) for folder in folders])
 
     def _spell(self, text: str, folder: str) -> Spelled:
@@ -234,9 +236,8 @@ class ShellView:
         for argv, use in self.facts.uses:
             word = argv.origin(use.index)
             if word.glob >= 0 or word.brace:
-                text = path_text(word, use.offset) or ""
-                names = (parts(_resolved(text, folder, self.files)) for folder in self.folders)
-                found += (Glob(each, use.use != "read") for each in names)
+                paths = self.spelled(path_text(word, use.offset) or ".", self.folders)
+                found += (Glob(names, use.use != "read") for path in paths for names in path.readings)
         return tuple(found)
 
     @property

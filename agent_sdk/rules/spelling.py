@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from agent_sdk.rules.files import FileView, native_to_slashes
+from agent_sdk.rules.files import FileView, follow, native_to_slashes
 from agent_sdk.values import lazy
 
 Parts: TypeAlias = tuple[str, ...]
@@ -25,7 +26,9 @@ _SHORT_NAME = re.compile(r"[^.~]{1,6}~[0-9]{1,6}(\..{0,3})?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 _VARIABLE = re.compile(r"\$\{|\$[A-Za-z_][A-Za-z0-9_]*(/|$)|%[A-Za-z_][A-Za-z0-9_]*%")
 _DESCRIPTOR = re.compile(r"/dev/(fd|stdin|stdout|stderr)(/|$)|/proc/[^/]+/(task/[^/]+/)?(fd|map_files)(/|$)")
-_PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
+_PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)")
+_KERNEL = (("dev",), ("proc",))
+_NAMES_DESCRIPTOR = "the path names a descriptor, not a file"
 
 
 # What is longer is worked out each time: what is kept must not grow with what a model sends.
@@ -145,12 +148,15 @@ def spell(text: str, cwd: str, files: FileView) -> Spelled:
         readings.append(parts(native_to_slashes(files.home) if files.windows else files.home))
     if files.windows:
         readings += _windows_readings(text, written)
-    odd = _follow(written, files, readings) or odd
-    if written.startswith("/proc/"):
-        inner = _PROCESS.sub(lambda match: cwd if match[1] == "cwd" else "", written)
-        if inner != written:
-            readings.append(parts(inner))
-            odd = _follow(inner or "/", files, readings) or odd
+    led: list[str] = []
+    odd = _follow(written, files.hops, led) or odd
+    if "/proc/" in written or (led and any("/proc/" in hop for hop in led)):
+        odd = _follow(written, _for_processes(cwd, files), led) or odd
+    if led:
+        readings += map(parts, led)
+    for reading in readings:
+        if reading[:1] in _KERNEL and _DESCRIPTOR.match(joined(reading)):
+            odd = odd or _NAMES_DESCRIPTOR
     once = tuple(dict.fromkeys(readings)) if len(readings) > 1 else (readings[0],)
     return Spelled(text=text, absolute=joined(readings[0]), readings=once, odd=odd)
 
@@ -172,7 +178,7 @@ def _straight(text: str, cwd: str) -> Spelled | None:
     if not text or "\0" in text or text[0] == "~" or _odd(text, windows=False):
         return None
     written = text if text[0] == "/" else f"{cwd}/{text}"
-    if "//" in written or "/." in written or written[-1] == "/" or written.startswith("/proc/"):
+    if "//" in written or "/." in written or written[-1] == "/" or written.startswith(("/dev/", "/proc/")):
         return None
     return Spelled(text=text, absolute=written, readings=(_parts(written),))
 
@@ -215,17 +221,31 @@ def _windows_readings(text: str, written: str) -> list[Parts]:
     return found
 
 
-def _follow(path: str, files: FileView, readings: list[Parts]) -> str | None:
-    """Add where links lead from `path`. Returns why that cannot be told, if so."""
+def _follow(path: str, hops: Callable[[str], tuple[str, ...]], led: list[str]) -> str | None:
+    """Add to `led` where links lead from `path`. Returns why that cannot be told, if so."""
     try:
-        if hops := files.hops(path):
-            readings += [parts(hop) for hop in hops]
+        led += hops(path)
         if "/.." in path and (lexical := joined(parts(path))) != path:
-            readings.append(parts(lexical))
-            readings += [parts(hop) for hop in files.hops(lexical)]
+            led.append(lexical)
+            led += hops(lexical)
     except (OSError, ValueError):
         return "the links on this path lead nowhere"
     return None
+
+
+def _for_processes(cwd: str, files: FileView) -> Callable[[str], tuple[str, ...]]:
+    """`hops` for a process that runs in `cwd`: the links of the kernel to its root and its folder lead there.
+
+    The disk tells where they lead for this process, which may run elsewhere.
+    """
+
+    def target(path: str) -> str | None:
+        if (link := _PROCESS.fullmatch(path)) is not None:
+            return cwd if link[1] == "cwd" else "/"
+        found = files.hops(path)
+        return found[0] if found else None
+
+    return lambda path: follow(path, target)
 
 
 def _odd(text: str, windows: bool) -> str | None:
@@ -233,7 +253,7 @@ def _odd(text: str, windows: bool) -> str | None:
         return "the path holds characters that cannot be seen"
     if text[0] == "/":
         if text.startswith(("/dev/", "/proc/")) and _DESCRIPTOR.match(text):
-            return "the path names a descriptor, not a file"
+            return _NAMES_DESCRIPTOR
     elif text[0] == "~" and text[1:2] != "/":
         return "only '~/' at the start of a path is expanded"
     elif text[0] in "$%" and _VARIABLE.match(text):

@@ -66,8 +66,12 @@ def suggest(reading: Reading, rules: Rulebook) -> list[PermissionUpdate]:
         url = reading.input.get("url")
         host = hosts(url).plain if isinstance(url, str) else None
         return [] if host is None else _rungs([f"WebFetch(domain:{host})"], reading, "localSettings", host)
-    kind = reading.input.get("subagent_type") if reading.tool in ("Agent", "Task") else None
-    rule = f"{reading.tool}({kind})" if isinstance(kind, str) and kind else reading.tool
+    rule = reading.tool
+    if rule in ("Agent", "Task"):
+        kind = reading.input.get("subagent_type")
+        if not isinstance(kind, str) or not kind:
+            return []  # a rule for it would cover agents of every kind
+        rule = f"{rule}({kind})"
     return _rungs([rule], reading, "localSettings", rule)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_sdk.errors import OptionsError, SettingsError
+from agent_sdk.rules.rule import RuleBehavior, star_moved_inside
 from agent_sdk.updates import PermissionRule, PermissionUpdate
 from agent_sdk.values import Json, JsonObject
 
@@ -60,7 +61,7 @@ def _items(value: Json, key: str, path: str) -> list[Json]:
 
 def _changed_list(items: list[Json], update: PermissionUpdate, key: str) -> tuple[list[Json], Change]:
     wanted: tuple[PermissionRule | str, ...] = update.rules or update.directories
-    there = [read_item(item, rules=update.behavior is not None) for item in items]
+    there = [read_item(item, update.behavior) for item in items]
     added = list(dict.fromkeys(item for item in wanted if item not in there))
     already = _named(key, dict.fromkeys(item for item in wanted if item in there))
     if update.type.startswith("add"):
@@ -74,12 +75,18 @@ def _changed_list(items: list[Json], update: PermissionUpdate, key: str) -> tupl
     return new, Change(added=_named(key, added), already=already, removed=_named(key, gone))
 
 
-def read_item(item: Json, *, rules: bool) -> PermissionRule | str | None:
-    """An item of a list as updates name it; `None` for what is no rule or folder."""
+def read_item(item: Json, behavior: RuleBehavior | None) -> PermissionRule | str | None:
+    """An item of the list of a behaviour, or of that of folders (`None`), as updates name it.
+
+    `None` for what is no rule or folder. `Tool(x)*` in deny and ask is the rule that it is read as.
+    """
     if not isinstance(item, str):
         return None
+    if behavior is None:
+        return item
+    repaired = star_moved_inside(item) if behavior != "allow" else None
     try:
-        return PermissionRule.from_text(item) if rules else item
+        return PermissionRule.from_text(repaired or item)
     except OptionsError:
         return None
 

@@ -30,13 +30,25 @@ SOURCE_OF: Mapping[Destination, SettingSource] = {
 _LAXITY: Mapping[PermissionMode, int] = {"dontAsk": 0, "plan": 1, "default": 2}
 
 
+def check_settings_dir(name: str) -> None:
+    """Raises OptionsError unless this is the name of one folder: writing below it is guarded by that name."""
+    if name in ("", ".", "..") or any(char in name for char in "/\\\0"):
+        raise OptionsError(f"settings_dir is the name of one folder, got {name!r}", option="settings_dir")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsPlaces:
-    """Where the settings files of one session lie. All paths are absolute; `settings_dir` is a folder's name."""
+    """Where the settings files of one session lie. All paths are absolute; `settings_dir` is a folder's name.
+
+    Raises OptionsError for a `settings_dir` that is no single name.
+    """
 
     cwd: str
     home: str
     settings_dir: str = ".claude"
+
+    def __post_init__(self) -> None:
+        check_settings_dir(self.settings_dir)
 
     def path(self, source: SettingSource) -> str:
         """The file of one source, there or not."""

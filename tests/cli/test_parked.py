@@ -290,7 +290,7 @@ def test_the_directory_of_a_session_may_be_gone(run: Run) -> None:
     assert "tool_deferred_unavailable" in shown
 
 
-SPANS = [("30d", 30 * 86_400), ("12h", 12 * 3_600), ("90min", 5_400), ("45s", 45)]
+SPANS = [("30d", 30 * 86_400), ("12h", 12 * 3_600), ("90min", 5_400), ("45s", 45), ("365000d", 365_000 * 86_400)]
 
 
 @pytest.mark.parametrize(("text", "seconds"), SPANS)

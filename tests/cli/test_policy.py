@@ -178,6 +178,9 @@ USAGE = [
     (["policy"], 2),
     (["policy", "replay", "--store", "none.sqlite"], 2),
     (["policy", "replay", "--since", "soon"], 2),
+    (["policy", "replay", "--since", "99999999d"], 2),
+    (["policy", "replay", "--since", "1" * 50 + "d"], 2),
+    (["prune", "99999999999999999d"], 2),
     (["policy", "replay", "nobody"], 2),
 ]
 

@@ -140,6 +140,21 @@ def test_a_rule_is_removed_from_its_file(project: Path, capsys: pytest.CaptureFi
     assert read(file) == {"permissions": {"allow": ["Bash(npm test)"], "deny": []}, "other": 1}
 
 
+@pytest.mark.parametrize("typed", ["Bash(npm publish)*", "Bash(npm publish*)"])
+def test_a_rule_with_a_star_behind_its_bracket_is_removed(
+    typed: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is written in the file, and as it is read and listed; an allow rule written so is none."""
+    file = project / ".claude" / "settings.local.json"
+    rules = ["Bash(npm publish)*"]
+    file.write_text(json.dumps({"permissions": {"deny": rules, "allow": rules}}))
+    assert [one["rule"] for one in listed(project, capsys)["rules"] if "publish" in one["rule"]] == [
+        "Bash(npm publish*)"
+    ]
+    assert main(["rules", "--cwd", str(project), "remove", typed]) == 0
+    assert read(file) == {"permissions": {"deny": [], "allow": rules}}
+
+
 def test_a_rule_in_two_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command does not choose: it names the files and asks for one."""
     assert main(["rules", "--cwd", str(project), "remove", "Bash(npm test)"]) == 2

@@ -59,6 +59,7 @@ def test_a_plain_host(url: str, host: str) -> None:
         ("https://straße.de/", "strasse.de"),
         ("https://straße.de/", "xn--strae-oqa.de"),
         ("https://good.com%00.evil.com/", "good.com\0.evil.com"),
+        ("https://[::1%25lo]/", "[::1]"),
     ],
 )
 def test_a_host_in_disguise(url: str, host: str) -> None:
@@ -111,3 +112,49 @@ def test_no_url_makes_it_raise_and_a_plain_host_is_one_of_all(url: str, scheme: 
     found = hosts(scheme + url)
     assert found.plain is None or found.every == {found.plain}
     assert found.plain is None or found.plain.isascii()
+
+
+DENIED = [
+    ("faß.de", "https://xn--fa-hia.de/"),
+    ("faß.de", "https://fass.de/"),
+    ("FAẞ.de", "https://faß.de/"),
+    ("*.faß.de", "https://a.xn--fa-hia.de/"),
+    ("ΣΑΣ.gr", "https://σας.gr/"),
+    ("xn--fa-hia.de", "https://faß.de/"),
+    ("127.0.0.1", "https://[::ffff:127.0.0.1]/"),
+    ("127.0.0.*", "https://[::ffff:7f00:1]/"),
+    ("[::ffff:127.0.0.1]", "https://127.0.0.1/"),
+    ("2130706433", "https://127.0.0.1/"),
+    ("0x7f.1", "https://127.1/"),
+    ("[::1]", "https://[0:0::1%25lo]/"),
+    ("*.", "https://anything.org/"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "url"), DENIED)
+def test_a_denied_host_is_denied_however_it_is_spelled(pattern: str, url: str) -> None:
+    """In the rule too: letters by both standards of names, addresses in both versions of the protocol."""
+    rules = book(deny=[f"WebFetch(domain:{pattern})"], allow=["WebFetch"])
+    assert verdict(rules, reading("WebFetch", {"url": url})) == "deny"
+
+
+ALLOWED = [
+    ("faß.de", "https://xn--fa-hia.de/", "allow"),
+    ("faß.de", "https://fass.de/", "none"),
+    ("ς.gr", "https://xn--4xa.gr/", "none"),
+    ("ΣΑΣ.gr", "https://xn--mxa9ab.gr/", "allow"),
+    ("ΣΑΣ.gr", "https://xn--mxa8ab.gr/", "none"),
+    ("a\u200db.com", "https://ab.com/", "none"),
+    ("münchen.de", "https://xn--mnchen-3ya.de/", "allow"),
+    ("2130706433", "https://127.0.0.1/", "none"),
+    ("127.0.0.1", "https://[::ffff:127.0.0.1]/", "none"),
+    ("[::ffff:127.0.0.1]", "https://[::ffff:7f00:1]/", "allow"),
+    ("[::ffff:127.0.0.1]", "https://127.0.0.1/", "none"),
+    ("[::1]", "https://[::1%25lo]/", "none"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "url", "expected"), ALLOWED)
+def test_an_allowed_host_is_the_one_that_its_letters_name_today(pattern: str, url: str, expected: str) -> None:
+    """Not one that an older standard made of them: that may belong to somebody else."""
+    assert verdict(book(allow=[f"WebFetch(domain:{pattern})"]), reading("WebFetch", {"url": url})) == expected

@@ -134,6 +134,10 @@ def test_a_segment_match_takes_no_more_steps_than_pattern_times_text() -> None:
         ("[a-]", "-", True),
         ("**", "anything", True),
         ("[[:nosuch:]]", "s]", True),
+        ("[[:alpha]", "p", True),
+        ("[[:alpha]", ":", True),
+        ("[[:alpha]", "z", False),
+        ("[[:alpha:]", "[p", True),
     ],
 )
 def test_classes_and_escapes(pattern: str, text: str, expected: bool) -> None:
@@ -150,7 +154,20 @@ def test_only_stars_and_literals_have_pieces() -> None:
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is the oracle")
 def test_segments_match_as_git_has_it(tmp_path: Path) -> None:
     """`git check-ignore` agrees on one-segment patterns."""
-    patterns = ["*.t?t", "a*b*c", "[a-c]x", "[!a-c]x", "\\*", "[]x]", "a[[:digit:]]", "*", "x\\[1\\]", "?", "a**c"]
+    patterns = [
+        "*.t?t",
+        "a*b*c",
+        "[a-c]x",
+        "[!a-c]x",
+        "\\*",
+        "[]x]",
+        "a[[:digit:]]",
+        "*",
+        "x\\[1\\]",
+        "?",
+        "a**c",
+        "[[:ab]",
+    ]
     names = ["f.txt", "f.tt", "abc", "aXbYc", "ax", "dx", "*", "]", "x", "a1", "ab", "x[1]", "ac"]
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     for pattern in patterns:

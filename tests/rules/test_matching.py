@@ -107,6 +107,14 @@ def test_no_input_makes_a_verdict_raise(tool: str, tool_input: dict[str, Any]) -
         ("Skill(pdf)", "Skill", {"skill": "pdf"}, True),
         ("Skill(pdf)", "Skill", {"skill": "docx"}, False),
         ("mcp__s__t(dry:false)", "mcp__s__t", {"dry": False}, True),
+        ("mcp__s__t(dry: false)", "mcp__s__t", {"dry": False}, True),
+        ("mcp__s__t(name: x)", "mcp__s__t", {"name": " x"}, True),
+        ("mcp__s__t(n:1)", "mcp__s__t", {"n": 1.0}, True),
+        ("mcp__s__t(n:1.0)", "mcp__s__t", {"n": 1.0}, True),
+        ("mcp__s__t(n:1)", "mcp__s__t", {"n": True}, False),
+        ("mcp__s__t(tables:secret)", "mcp__s__t", {"tables": ["open", "Secret"]}, True),
+        ("mcp__s__t(tables:secret)", "mcp__s__t", {"tables": ["open", ["secret"], {}]}, False),
+        ("mcp__s__t(tables:*)", "mcp__s__t", {"tables": []}, True),
         ("WebFetch(prompt:*secret*)", "WebFetch", {"url": "https://a.b/", "prompt": "a secret"}, True),
     ],
 )
@@ -126,12 +134,15 @@ def test_parameters_are_matched_in_deny_and_ask(
         ({"allow": ["Agent(rev*)"]}, "reviewer", "none"),
         ({"deny": ["Agent(Reviewer)"]}, "reviewer", "deny"),
         ({"deny": ["Agent(rev*)"]}, "reviewer", "deny"),
+        ({"deny": ["Agent( reviewer)"]}, "reviewer", "deny"),
+        ({"deny": ["Agent(reviewer)"]}, "reviewer ", "deny"),
+        ({"allow": ["Agent( reviewer)"]}, "reviewer", "none"),
         ({"deny": ["Task(reviewer)"]}, "reviewer", "none"),
         ({"allow": ["Agent"]}, "anyone", "allow"),
     ],
 )
 def test_agents(rules: dict[str, list[str]], name: str, expected: str) -> None:
-    """`Agent(Name)`: exactly in allow, in any case in deny."""
+    """`Agent(Name)`: exactly in allow; in deny in any case, and without the blanks around it."""
     assert verdict(book(**rules), reading("Agent", {"subagent_type": name})) == expected
 
 

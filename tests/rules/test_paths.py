@@ -39,6 +39,8 @@ LINKED = {"/home/dev/proj/secrets": "/data/s", "/home/dev/proj/.env": "/data/env
         ({"deny": ["Grep(./a/**)"], "allow": ["Read"]}, "Read", "a/b", "allow"),
         ({"deny": ["Read( .env )"]}, "Read", ".env", "none"),
         ({"deny": ["Read(.env )"]}, "Read", ".env", "deny"),
+        ({"deny": ["Read(secrets\\/key)"]}, "Read", "secrets/key", "deny"),
+        ({"deny": ["Read(secrets\\\\/key)"]}, "Read", "secrets/key", "none"),
         ({"deny": ["Read(stra?e)"]}, "Read", "straße", "deny"),
         ({"deny": ["Read([A-C]x)"]}, "Read", "bX", "deny"),
         ({"deny": ["Read([!a]x)"]}, "Read", "ax", "none"),

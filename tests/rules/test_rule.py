@@ -63,6 +63,12 @@ BAD_ALLOW = [
     "WebFetch(domain:)",
     "WebFetch(domain:https://example.com)",
     "WebFetch(domain:example.com:8080)",
+    "WebFetch(domain:.)",
+    "WebFetch(domain:.example.com)",
+    "WebFetch(domain:example..com)",
+    "WebFetch(domain:a.org, b.org)",
+    "WebFetch(domain:a.org b.org)",
+    "mcp__s(x:1)",
     "Bash(command:ls)",
     "Read(file_path:/etc/passwd)",
     "WebSearch(cats)",
@@ -97,7 +103,11 @@ def test_a_mistaken_name_is_told_before_its_specifier(text: str, told: str) -> N
 
 @pytest.mark.parametrize("behavior", ["deny", "ask"])
 @pytest.mark.parametrize(
-    "text", ["", "Bash:*", "Bash(ls", "// x", "Edit(!a)", "Read(..)", "mcp__", "WebFetch(domain:)", "Bash(command:rm)"]
+    "text",
+    [
+        *("", "Bash:*", "Bash(ls", "// x", "Edit(!a)", "Read(..)", "mcp__", "mcp__s(x:1)", "Bash(command:rm)"),
+        *("WebFetch(domain:)", "WebFetch(domain:.a.org)", "WebFetch(domain:a.org, b.org)"),
+    ],
 )
 def test_a_bad_deny_or_ask_rule_is_an_error(text: str, behavior: RuleBehavior) -> None:
     """It names file and position, so that it cannot die silently."""
@@ -114,7 +124,7 @@ def test_a_star_behind_the_bracket_moves_inside() -> None:
     assert len(warnings) == 1
 
 
-@pytest.mark.parametrize("text", ["Write(./src/**)", "Edit(src/{a,b}.ts)", "Edit(src\\**)", "Edit(C:\\x)"])
+@pytest.mark.parametrize("text", ["Write(./src/**)", "Edit(src/{a,b}.ts)", "Edit(src\\**)", "Edit(C:\\x)", "Read( x)"])
 def test_rules_that_mean_something_else_than_they_seem_to_warn(text: str) -> None:
     """They are in force all the same."""
     rules, warnings = read_rules([text], "allow", SOURCE)

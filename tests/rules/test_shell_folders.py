@@ -106,3 +106,23 @@ def test_the_same_move_counts_each_time(command: str) -> None:
 def test_moves_in_other_scripts_push_none_out(command: str) -> None:
     """However many scripts in strings move about, the one that leads to the denied file counts."""
     assert verdict(book(allow=["Bash"], deny=["Read(~/.ssh/**)"]), reading("Bash", {"command": command})) == "deny"
+
+
+KERNEL = TableFiles({"/home/dev/in": "/proc/self/cwd"}, dirs=[f"{CWD}/a/b"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd a && cat /proc/self/cwd/../x",
+        "cd a && cat //proc/self/cwd/../x",
+        "cd a/b && cat < /proc/self/cwd/../../x",
+        "cd a && cat /home/dev/in/../x",
+        "cd a && sort /proc/thread-self/cwd/../x",
+        "cd a; cd b; cat /proc/self/task/1/cwd/../../x",
+    ],
+)
+def test_the_kernels_link_to_the_folder_moves_along(command: str) -> None:
+    """It is absolute, and yet it leads to where the command runs."""
+    rules = book(deny=[f"Read(/{CWD}/x)"], allow=["Bash"])
+    assert verdict(rules, reading("Bash", {"command": command}, files=KERNEL)) == "deny"

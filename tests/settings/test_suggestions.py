@@ -179,6 +179,8 @@ OTHERS: dict[str, tuple[str, dict[str, Any], list[tuple[str, int]], str]] = {
     "MCP, many underscores": ("mcp__a__b__c", {}, [("mcp__a__b__c", 0)], "localSettings"),
     "other tool": ("WebSearch", {"query": "x"}, [("WebSearch", 0)], "localSettings"),
     "agent": ("Agent", {"subagent_type": "Explore"}, [("Agent(Explore)", 0)], "localSettings"),
+    "agent of no kind": ("Agent", {"prompt": "x"}, [], ""),
+    "agent named like a pattern": ("Agent", {"subagent_type": "*"}, [], ""),
     "question": ("AskUserQuestion", {"questions": []}, [], ""),
 }
 

@@ -1,0 +1,98 @@
+"""The working directories are the same folders in a policy and in a live run, however they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_sdk import AgentOptions, OptionsError, PermissionPolicy, query
+from agent_sdk.rules.files import TableFiles
+from agent_sdk.testing import ScriptedModel
+from tests.engine.dialogue import use
+
+FOLDERS = [
+    ("lib", "app/lib/x", "allow"),
+    ("lib", "lib/x", "ask"),
+    ("../lib", "lib/x", "allow"),
+    ("./../lib/", "lib/x", "allow"),
+    ("~/lib", "home/lib/x", "allow"),
+    ("~", "home/x", "allow"),
+    ("~lib", "home/x", "ask"),
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a home and files to read; the process runs elsewhere, at the root."""
+    for name in ("app/lib", "lib", "home/lib"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "x").write_text("here")
+    (tmp_path / "home/x").write_text("here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir("/")
+    return tmp_path
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("folder", "file", "expected"), FOLDERS)
+async def test_a_relative_folder_starts_from_the_working_directory(
+    folder: str, file: str, expected: str, place: Path
+) -> None:
+    """And `~/` is home: for the policy, and for a run with the same options."""
+    given: dict[str, Any] = {"cwd": place / "app", "setting_sources": (), "additional_directories": [folder]}
+    call = {"file_path": str(place / file)}
+    policy = PermissionPolicy.load(**given)
+    assert policy.evaluate("Read", call).behavior == expected
+    asked: list[str] = []
+
+    async def note(*args: Any) -> Any:
+        asked.append(args[0])
+
+    model = ScriptedModel([[use("Read", **call)], "done"])
+    async for _ in query("Look.", options=AgentOptions(model=model, can_use_tool=note, **given)):
+        pass
+    assert asked == (["Read"] if expected == "ask" else [])
+
+
+@pytest.mark.parametrize("folder", ["etc", "../etc", ".", ""])
+def test_no_relative_folder_is_taken_from_the_root(folder: str) -> None:
+    """On a disk that is a table too: `etc` is not `/etc`, and no folder is not the root."""
+    files = TableFiles(home="/home/ada")
+    policy = PermissionPolicy.load(
+        cwd="/home/ada/app", files=files, setting_sources=(), additional_directories=[folder]
+    )
+    assert policy.evaluate("Read", {"file_path": "/etc/passwd"}).behavior == "ask"
+
+
+def test_the_usual_working_directory_is_that_of_the_process(place: Path) -> None:
+    """A policy for a table that names none begins where this process runs, and so does a relative one."""
+    policy = PermissionPolicy.load(cwd="app", files=TableFiles(), setting_sources=())
+    assert policy.evaluate("Read", {"file_path": "/app/x"}).behavior == "allow"
+    assert policy.evaluate("Read", {"file_path": "/lib/x"}).behavior == "ask"
+
+
+def test_folders_on_windows_are_joined_as_there() -> None:
+    """A relative folder starts from the working directory, and another drive is another drive."""
+    files = TableFiles(home="C:\\Users\\ada", windows=True, case_sensitive=False)
+    policy = PermissionPolicy.load(
+        cwd="C:\\app", files=files, setting_sources=(), additional_directories=["..\\lib", "D:\\data"]
+    )
+    told = [policy.evaluate("Read", {"file_path": path}).behavior for path in ("C:\\lib\\x", "D:\\data\\x", "D:\\lib")]
+    assert told == ["allow", "allow", "ask"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "conf/agent", "/etc/agent", "conf/", "a\\b"])
+def test_a_settings_folder_that_is_no_name_is_refused(name: str) -> None:
+    """It is guarded by its name, and nothing that is no name could be."""
+    with pytest.raises(OptionsError, match="settings_dir is the name of one folder"):
+        PermissionPolicy.load(settings_dir=name, setting_sources=())
+    with pytest.raises(OptionsError, match="settings_dir is the name of one folder"):
+        AgentOptions(settings_dir=name)
+
+
+def test_a_text_is_no_list_of_folders() -> None:
+    """Its letters are not taken for folders."""
+    with pytest.raises(OptionsError, match="additional_directories is a list"):
+        PermissionPolicy.load(additional_directories="lib", setting_sources=())
