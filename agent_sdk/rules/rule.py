@@ -199,6 +199,8 @@ def _remarks(rule: Rule) -> list[str]:
         remarks.append(remark)
     if rule.behavior == "allow" and rule.tool == "Write" and specifier:
         remarks.append("is read as Edit(path): it covers every tool that writes")
+    if rule.tool in ("Agent", "Task") and "," in specifier:
+        remarks.append("holds a comma, which is part of the one name: write a rule for each agent")
     if rule.tool in PATH_RULES:
         if "{" in specifier:
             remarks.append("holds braces, which are taken literally")

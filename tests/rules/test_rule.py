@@ -124,7 +124,10 @@ def test_a_star_behind_the_bracket_moves_inside() -> None:
     assert len(warnings) == 1
 
 
-@pytest.mark.parametrize("text", ["Write(./src/**)", "Edit(src/{a,b}.ts)", "Edit(src\\**)", "Edit(C:\\x)", "Read( x)"])
+@pytest.mark.parametrize(
+    "text",
+    ["Write(./src/**)", "Edit(src/{a,b}.ts)", "Edit(src\\**)", "Edit(C:\\x)", "Read( x)", "Agent(a, b)", "Task(a,b)"],
+)
 def test_rules_that_mean_something_else_than_they_seem_to_warn(text: str) -> None:
     """They are in force all the same."""
     rules, warnings = read_rules([text], "allow", SOURCE)
