@@ -41,6 +41,8 @@ from agent_sdk.rules.shell import read_command
 from agent_sdk.rules.shell_nodes import Script, ShellReading, SimpleCommand, Word, plain_word
 from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED
 from agent_sdk.rules.wrappers import (
+    LOADER,
+    LOADERS,
     SHELL_LONG_VALUES,
     STARTS_SHELL,
     STDIN_SHELLS,
@@ -113,6 +115,12 @@ class _Collector:
         """How many characters of texts in texts are still read."""
         scripts = (self._reading.script, self._reading.loose)
         return 50_000 + 4 * sum(sum(map(len, command.texts)) for script in scripts for command in script.commands)
+
+    @lazy
+    def _steps(self) -> int:
+        """How many words behind wrappers are still looked at: each wrapper may leave many places to begin at."""
+        scripts = (self._reading.script, self._reading.loose)
+        return 200_000 + 20 * sum(len(command.words) for script in scripts for command in script.commands)
 
     def syntax(self, text: str) -> None:
         """What the text of a script says by its syntax alone."""
@@ -217,6 +225,11 @@ class _Collector:
 
     def _follow(self, argv: Argv, fed: Fed, depth: int) -> None:
         """One argv, then what it runs."""
+        if depth:
+            self._steps -= len(argv.words)
+            if self._steps < 0:
+                self._lost = True
+                return
         start = 0
         while start < len(argv.words) and ASSIGNMENT.match(argv.words[start]):
             self._assigned(argv.words[start])
@@ -242,7 +255,7 @@ class _Collector:
             self._started.add(argv.words[0].rpartition("/")[2])
         self._builtin(name, argv)
         self._options(argv)
-        if name in STDIN_SHELLS or name.startswith("ld-") or name in ("source", "."):
+        if name in STDIN_SHELLS or name.startswith(LOADERS) or name in ("source", "."):
             self._shell(name, argv, fed, depth)
         elif name in LAUNCHERS:
             self._launcher(argv, fed, depth)
@@ -280,8 +293,9 @@ class _Collector:
                 if ASSIGNMENT.match(word):
                     self._assigned(word)
         if name in CALLBACKS:
+            unsure = argv.any_unsure
             for text in callback_texts((name, *words[1:])):
-                self._text(text, hidden=argv.any_unsure)
+                self._text(text, hidden=unsure)
 
     def _options(self, argv: Argv) -> None:
         """Commands in the values of options that the escape table knows: `tar --to-command=x`, `rsync -e x`."""
@@ -314,8 +328,9 @@ class _Collector:
                 self._input_text(fed)
             self._started.update(word.rpartition("/")[2] for word in argv.words[1:2])
             return
-        if name.startswith("ld-"):
-            self._follow(argv.behind(1), fed, depth + 1)
+        if name.startswith(LOADERS):
+            for start in unwrap(LOADER, argv.words).starts:
+                self._follow(argv.behind(start), fed, depth + 1)
             return
         if name in ("at", "batch"):
             self._input_text(fed)
@@ -406,8 +421,9 @@ class _Collector:
             return
         found = unwrap(wrapper, words)
         appended = argv.appended or name in ("xargs", "parallel")
+        unsure = bool(found.strings) and argv.any_unsure
         for text in found.strings:
-            self._text(text, hidden=argv.any_unsure or "${" in text)
+            self._text(text, hidden=unsure or "${" in text)
             if name == "env":  # it splits the text into words of its own, the rest follows
                 rest = words[found.starts[0] :] if found.starts else ()
                 self._text(" ".join(("env", text.replace(_ENV_BLANK, " "), *rest)), hidden=False)

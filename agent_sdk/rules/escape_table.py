@@ -101,7 +101,8 @@ _GREPPERS = Program(
     values="ABCDdefgmtTjMEr",
     rows=(
         _row("--pre: --hostname-bin: -z --search-zip", "runs a program for each file"),
-        _row("--pager: --filter:", "runs a program"),
+        _row("--pager: --filter: --view:", "runs a program"),
+        _row("--ackrc:", "takes options from a file"),
     ),
 )
 _LESS = Program(
@@ -131,6 +132,8 @@ _CURL = Program(
         _row("--libcurl: --stderr: --hsts: --alt-svc: --etag-save: --xattr", "writes a file", writes=True),
         _row("-K: --config:", "takes options from a file"),
         _row("--engine:", "loads a library"),
+        _row("--ssl-sessions:", "writes a file"),
+        _row("--unix-socket: --abstract-unix-socket:", "talks to a daemon of this machine"),
     ),
 )
 _SORT = Program(
@@ -168,6 +171,7 @@ _MAKE = Program(
         _row("--eval: -E:", "runs text as a makefile"),
         _row("-f: --file: --makefile:", "runs another makefile"),
         _row("SHELL= MAKEFLAGS= MAKE= .SHELLFLAGS= MAKEFILES=", "names the program that runs the recipes"),
+        _row("CC= CXX= CPP= LD= AR= AS= RM=", "names a program that the recipes run"),
     ),
 )
 _NPM = Program(
@@ -179,7 +183,7 @@ _NPM = Program(
             "names a program or a configuration",
         ),
         _row("--prefix: -C: --dir: --cwd:", "works in another folder"),
-        _row("config:set config:edit set edit", "changes or edits the configuration"),
+        _row("config:set config:edit c:set c:edit set edit", "changes or edits the configuration"),
     ),
 )
 _GO = Program(
@@ -278,6 +282,7 @@ PROGRAMS: dict[str, Program] = {
     **dict(_same("scp sftp", _SCP)),
     "rsync": _RSYNC,
     **dict(_same("sort gsort", _SORT)),
+    **dict(_same("bat batcat", Program(values="lHSrm", rows=(_row("--pager: --diff-cmd:", "runs a program"),)))),
     **dict(_same("rg ripgrep ag ack ugrep", _GREPPERS)),
     **dict(_same("less more most zless", _LESS)),
     "man": _MAN,
@@ -333,7 +338,7 @@ PROGRAMS: dict[str, Program] = {
     **dict(_same("lua luajit", _LUA)),
     **dict(
         _same(
-            "julia Rscript R osascript scala groovy swift elixir erl tclsh guile ghci irb octave ts-node tsx",
+            "julia rscript r osascript scala groovy swift elixir erl tclsh guile ghci irb octave ts-node tsx",
             _OTHER_CODE,
         )
     ),
@@ -355,6 +360,48 @@ PROGRAMS: dict[str, Program] = {
         rows=(_row("-o: --output:", "writes a file", writes=True), _row("-R", "writes a page into every folder"))
     ),
     "diff": Program(rows=(_row("-l --paginate", "runs pr"),)),
+    **dict(
+        _same(
+            "sdiff diff3",
+            Program(
+                values="wILT",
+                rows=(_row("--diff-program:", "runs a program"), _row("-o: --output:", "writes, and starts an editor")),
+            ),
+        )
+    ),
+    "fzf": Program(rows=(_row("--preview: --bind: --become: --with-shell: --listen:", "runs a command"),)),
+    "nodemon": Program(values="weCdis", rows=(_row("-x: --exec: --config:", "runs a command"),)),
+    **dict(
+        _same(
+            "tcpdump tshark dumpcap",
+            Program(values="BCcDEFGiIjmMQrsTVWyzw", rows=(_row("-z: -w: -X:", "runs a command or writes a file"),)),
+        )
+    ),
+    "rake": Program(values="fIrRepE", rows=(_row("-e: -E: -p: --execute: --execute-print: -r: -f:", "runs code"),)),
+    "pandoc": Program(
+        values="fFtolLVMHBAcTC",
+        rows=(
+            _row("-F: --filter: -L: --lua-filter: --pdf-engine: --defaults: -d:", "runs a program"),
+            _row("-o: --output: --extract-media:", "writes a file", writes=True),
+        ),
+    ),
+    **dict(
+        _same(
+            "tex latex pdflatex pdftex xelatex xetex lualatex luatex latexmk",
+            Program(
+                dashwords=True,
+                rows=(
+                    _row(
+                        "-shell-escape -enable-write18 -output-directory: -e: -r: -latex: -pdflatex:", "runs commands"
+                    ),
+                ),
+            ),
+        )
+    ),
+    **dict(_same("npx", Program(rows=(_row("-c: --call: --shell: --script-shell: --node-options:", "runs a text"),)))),
+    "xmllint": Program(rows=(_row("--output:", "writes a file", writes=True),)),
+    "xsltproc": Program(rows=(_row("-o: --output:", "writes a file", writes=True),)),
+    "ssh-keygen": Program(values="abCEFfGIjJKkMmNnOPRrSsTtVWwYZz", rows=(_row("-D: -w:", "loads a library"),)),
     **dict(_same("iconv shuf base64", Program(rows=(_row("-o: --output:", "writes a file", writes=True),)))),
     "gpg": Program(rows=(_row("-o: --output: --options: --exec-path: --agent-program: --photo-viewer:", "runs"),)),
     "openssl": Program(

@@ -11,15 +11,20 @@ from agent_sdk.rules.bash_pattern import fold_name
 from agent_sdk.rules.escape_table import PROGRAMS, WRITES_SECOND, Escape, Program
 from agent_sdk.rules.program_text import awk_is_harmless, sed_is_harmless
 from agent_sdk.rules.shell_nodes import Word
-from agent_sdk.rules.wrappers import git_subcommand
+from agent_sdk.rules.wrappers import WRAPPERS, git_subcommand
 
 _VERSION = re.compile(r"(?<=[A-Za-z])-?[0-9][0-9.]*$")
+_NUMBERED = frozenset(["bzip2", "bunzip2", "base32", "diff3"]).union(WRAPPERS)
+"""Names whose number, if they have one, is no version: `linux32` and `run0` are programs of their own."""
 _INFORMS = frozenset(["--version", "-V", "-v", "--help", "-h", "-version", "--versions"])
 _SED_VALUES = ("--file", "--line-length")
 _AWK_VALUES = ("--file", "--assign", "--field-separator", "--include", "--load", "--exec")
 _NOWHERE = frozenset(["/dev/null", "-", "/dev/stdout"])
 _INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 _REMOTE_HELPER = re.compile(r"[A-Za-z0-9+.\-]+::|[a-z+]+://-")
+_CODE_MODULES = frozenset(["timeit", "pdb", "code", "asyncio"])
+_WRITE_OUT = re.compile(r"-[^-]*w@|--write-[a-z]*=?@")
+_NUMBER_SET = re.compile(r"%(?:%|[#'+\- 0]*(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*)?)?[hjlLtz]*(n)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Hit:
 def program_of(name: str) -> tuple[str, Program | None]:
     """The base name as the table knows it, and its entry."""
     base = fold_name(name.rpartition("/")[2])
-    if base not in PROGRAMS and not base.isalpha():
+    if base not in PROGRAMS and base not in _NUMBERED and not base.isalpha():
         base = _VERSION.sub("", base)
     return base, PROGRAMS.get(base)
 
@@ -114,7 +119,32 @@ def _escapes(argv: Sequence[str]) -> list[Hit]:
         found += (
             Hit(at, at, "a remote helper runs a command") for at, word in enumerate(argv) if _REMOTE_HELPER.match(word)
         )
+    elif base == "curl":
+        found += (Hit(at, at, "its format may write a file") for at in range(1, len(argv)) if _writes_out(argv, at))
+    elif base == "printf":
+        found += _sets_number(argv)
     return found
+
+
+def _writes_out(argv: Sequence[str], at: int) -> bool:
+    """True for a format of `curl -w` that names a file to write, or is read from a file that may."""
+    word, before = argv[at], argv[at - 1]
+    if "%output{" in word or _WRITE_OUT.match(word):
+        return True
+    return word.startswith("@") and _WRITE_OUT.match(before + "@") is not None
+
+
+def sets_number(text: str) -> bool:
+    """True for a format of printf that writes into a variable: `%n`, with a width and the like or without."""
+    return "n" in text and any(found[1] for found in _NUMBER_SET.finditer(text))
+
+
+def _sets_number(argv: Sequence[str]) -> list[Hit]:
+    """`printf %n PATH`: the variable that it sets may change what later commands mean."""
+    at = 2 if argv[1:2] == ["--"] or argv[1:2] == ("--",) else 1
+    if at + 1 < len(argv) and sets_number(argv[at]):
+        return [Hit(at, len(argv), "%n sets a variable")]
+    return []
 
 
 def _takes_short_value(option: str) -> bool:
@@ -269,6 +299,8 @@ def _words_before_script(argv: Sequence[str], program: Program, script: int) -> 
 def _module(argv: Sequence[str], at: int, word: str) -> Iterator[Hit]:
     """`python -m pytest …` is judged as pytest."""
     name = argv[at] if word == "-m" and at < len(argv) else word[2:]
+    if name in _CODE_MODULES:
+        yield Hit(at, at, "the module runs code from its words or its input")
     if name in PROGRAMS and not PROGRAMS[name].interpreter:
         for hit in _escapes([name, *argv[at + 1 :]]):
             yield Hit(hit.first + at, min(hit.last + at, len(argv)), hit.why)

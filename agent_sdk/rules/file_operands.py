@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +33,7 @@ class FileProgram:
     reads: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)  # not frozen, though never changed: it is made for every new command
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, though never changed: it is made for every new command
 class FileUse:
     """One file: the index of the word, and where in it the path begins (`of=path`, `--target-directory=path`).
 
@@ -67,12 +68,15 @@ FILES: dict[str, FileProgram] = {
     **dict.fromkeys(("cat", "tac", "rev", "bat", "batcat", "zcat", "bzcat", "xzcat", "more", "less", "most"), _READ),
     **dict.fromkeys(("nl", "fold", "fmt", "pr", "expand", "unexpand", "paste", "join", "comm", "cmp", "diff"), _READ),
     **dict.fromkeys(("wc", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "b2sum", "sum"), _READ),
+    **dict.fromkeys(("sdiff", "diff3", "colordiff", "column", "shuf", "tsort", "ptx", "ul", "look", "csplit"), _READ),
+    **dict.fromkeys(("lzcat", "zstdcat", "lz4cat", "gzcat", "zless", "zmore", "bzless", "xzless", "basenc"), _READ),
+    **dict.fromkeys(("b3sum", "shasum", "sha224sum", "sha384sum", "uuencode", "pygmentize"), _READ),
     **dict.fromkeys(("strings", "hexdump", "hd", "base64", "base32", "file", "source", ".", "iconv"), _READ),
     **dict.fromkeys(("od",), FileProgram(shape="read", values="AjNStw")),
     **dict.fromkeys(("head", "tail"), FileProgram(shape="read", values="nc", long_values=("--lines", "--bytes"))),
     **dict.fromkeys(("cut",), FileProgram(shape="read", values="bcfd", long_values=("--fields", "--delimiter"))),
     **dict.fromkeys(("sort", "gsort"), FileProgram(shape="read", values="koStT")),
-    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep"), _GREP),
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep"), _GREP),
     **dict.fromkeys(("rg", "ag", "ack"), _GREP),
     **dict.fromkeys(("jq",), FileProgram(shape="read", skip=1, given=("-f", "--from-file"))),
     "uniq": FileProgram(shape="second", values="fsw"),
@@ -130,6 +134,13 @@ TAKES_FILES = frozenset(
 REMOVERS = frozenset(name for name, program in FILES.items() if program.shape == "remove")
 
 
+_CURL_SENDS = ("-d", "--data", "-F", "--form", "-H", "--header", "-b", "--json", "--url-query", "--variable")
+_CURL_VALUES = "AbCcdDeEFHhKmoPQrTtUuwXxyYz"
+_CURL_FILES: tuple[tuple[Use, str, tuple[str, ...]], ...] = (
+    ("read", "TK", ("--upload-file", "--config", "--netrc-file")),
+    ("write", "oDc", ("--output", "--dump-header", "--cookie-jar")),
+)
+_FILE_URL = re.compile(r"file:(?://localhost(?=/)|/*(?=/))", re.IGNORECASE)
 _FIND_WIDE = frozenset(
     ["-delete", "-depth", "-mindepth", "-maxdepth", "-xdev", "-mount", "-print", "-print0", "-L", "-P", "-H", "-type"]
 )
@@ -182,13 +193,14 @@ def _operands(argv: Sequence[str], program: FileProgram) -> tuple[list[int], lis
             continue
         name, equals, _ = word.partition("=")
         if word.startswith("--"):
-            given = given or name in program.given
+            given = given or _begins(name, program.given)
             long_target = next((long for long in program.target if long.startswith(name) and len(name) > 4), None)
             if long_target is not None:
                 targets.append(FileUse(index if equals else index + 1, "write", len(name) + 1 if equals else 0))
-            if name in program.reads:
+            if _begins(name, program.reads):
                 targets.append(FileUse(index if equals else index + 1, "read", len(name) + 1 if equals else 0))
-            index += 2 if not equals and (long_target is not None or name in program.long_values) else 1
+            takes = long_target is not None or _begins(name, program.long_values)
+            index += 2 if takes and not equals else 1
             continue
         at = next((at for at, letter in enumerate(word) if at and letter in program.values), -1)
         letters = word[1:] if at < 0 else word[1 : at + 1]
@@ -200,6 +212,11 @@ def _operands(argv: Sequence[str], program: FileProgram) -> tuple[list[int], lis
         index += 2 if at >= 0 and last else 1
     skip = 0 if given else program.skip
     return operands[skip:], [target for target in targets if target.index < len(argv)]
+
+
+def _begins(typed: str, options: Sequence[str]) -> bool:
+    """True for a long option or a beginning of it; for one of two letters or fewer only in full."""
+    return typed in options or (len(typed) > 4 and any(option.startswith(typed) for option in options))
 
 
 def _shaped(
@@ -230,6 +247,8 @@ def _copied(argv: Sequence[str], shape: Shape, operands: list[int], targets: lis
         yield FileUse(operands[0], "write")
         return
     sources = operands if targets else operands[:-1]
+    if len(targets) > 2:  # programs refuse more than one: the first and the last will do
+        targets = [targets[0], targets[-1]]
     places = targets or [FileUse(index, "write") for index in operands[-1:]]
     for index in sources:
         if shape != "copy":
@@ -247,7 +266,7 @@ def _copied(argv: Sequence[str], shape: Shape, operands: list[int], targets: lis
 
 def _after_text(argv: Sequence[str], *, sed: bool) -> Iterator[FileUse]:
     """sed and awk: every operand behind the program text is read, and written with `sed -i`."""
-    texts = [index for index, _ in text_operands(argv, sed=sed)]
+    texts = {index for index, _ in text_operands(argv, sed=sed)}
     in_place = sed and any(map(_edits_in_place, argv[1:]))
     for index in range(1, len(argv)):
         if index in texts or argv[index].startswith("-"):
@@ -281,6 +300,7 @@ def _tar(argv: Sequence[str]) -> Iterator[FileUse]:
     letters = bundle + "".join(clusters)
     makes = bool(set(letters) & set("cru")) or any(word in ("--create", "--append", "--update") for word in argv)
     use: Use = "write" if makes else "read"
+    named = 2 if "f" in bundle else 1  # an archive that is not named is the standard output, or a tape
     for index, word in enumerate(argv[1:], 1):
         name, equals, _ = word.partition("=")
         if word.startswith("--f") and "--file".startswith(name):
@@ -288,21 +308,36 @@ def _tar(argv: Sequence[str]) -> Iterator[FileUse]:
         elif (index == 1 or word.startswith("-")) and not word.startswith("--") and "f" in word:
             glued = word.startswith("-") and not word.endswith("f")
             yield FileUse(index if glued else index + 1, use, word.index("f") + 1 if glued else 0)
-        elif makes and not word.startswith("-") and index > 2:
+        elif makes and not word.startswith("-") and index > named:
             yield FileUse(index, "read")
 
 
 def _curl(argv: Sequence[str]) -> Iterator[FileUse]:
     """curl reads what stands behind `@` and `-T`, and writes what stands behind `-o`."""
     for index, word in enumerate(argv[1:], 1):
-        at = word.find("@")
-        option = argv[index - 1] if argv[index - 1].startswith("-") else word
-        if at >= 0 and option.startswith(("-d", "--data", "-F", "--form", "-H", "--header", "-b")):
-            yield FileUse(index, "read", at + 1)
-        elif argv[index - 1] in ("-T", "--upload-file", "-K", "--config"):
-            yield FileUse(index, "read")
-        elif argv[index - 1] in ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"):
-            yield FileUse(index, "write")
+        before = argv[index - 1] if index > 1 else ""
+        option = before if before.startswith("-") else word
+        if option.startswith(_CURL_SENDS):
+            yield from (FileUse(index, "read", at + 1) for at in (word.find("@"), word.find("<")) if at >= 0)
+        if (scheme := _FILE_URL.match(word)) is not None:
+            yield FileUse(index, "read", scheme.end())
+        for use, letters, longs in _CURL_FILES:
+            if before in longs or 0 < _clustered(before, letters) == len(before):
+                yield FileUse(index, use)
+            elif 0 < (at := _clustered(word, letters)) < len(word):
+                yield FileUse(index, use, at)
+
+
+def _clustered(word: str, letters: str) -> int:
+    """Where the value of one of these short options of curl begins in a word; 0 when it holds none of them."""
+    if not word.startswith("-") or word.startswith("--"):
+        return 0
+    for at, letter in enumerate(word[1:], 1):
+        if letter in letters:
+            return at + 1
+        if letter in _CURL_VALUES:
+            return 0
+    return 0
 
 
 def _find(argv: Sequence[str]) -> Iterator[FileUse]:

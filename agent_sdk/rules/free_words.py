@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_sdk.rules.escapes import sets_number
 from agent_sdk.rules.shell_nodes import Word
 
 _SPEAKERS = frozenset(["echo", "pwd", "true"])
@@ -46,7 +47,10 @@ def _printf_is_plain(words: Sequence[Word]) -> bool:
     """True when the format is static and writes no variable."""
     operands = [word for word in words[1:] if word.text != "--" or word.marks]
     return (
-        bool(operands) and operands[0].static and not operands[0].text.startswith("-") and "%n" not in operands[0].text
+        bool(operands)
+        and operands[0].static
+        and not operands[0].text.startswith("-")
+        and not sets_number(operands[0].text)
     )
 
 

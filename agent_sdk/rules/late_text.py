@@ -27,10 +27,8 @@ NAMES_PROGRAM = frozenset(
 
 _UNQUOTE = str.maketrans("", "", "'\"\\")
 # Arithmetic, subscripts, indirect names: where bash expands the value of a variable once more.
-_EVALUATES = re.compile(
-    r"\(\(|\$\[|\$\{!|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[[^]]*\])?:[^-+=?]|\[\[.*\s-(?:eq|ne|lt|le|gt|ge|v|R)\s",
-    re.DOTALL,
-)
+_EVALUATES = re.compile(r"\(\(|\$\[|\$\{!|[A-Za-z0-9_]\[|\$\{[A-Za-z0-9_@*]+(?:\[|:[^-+=?])")
+_COMPARES = re.compile(r"\s-(?:eq|ne|lt|le|gt|ge|v|R)\s")
 _EVALUATED = re.compile("HISTCMD|RANDOM|SECONDS|OPTIND|OPTERR|LINENO|PS[0-4]|PROMPT_")
 _RUNS_VALUES = re.compile(r"\bBASH_(?:ALIASES|CMDS|FUNC_)|@P\}|-o\s+hist(?:ory|expand)\b")
 _SUBSTITUTION = re.compile(r"\$[({]|`")
@@ -60,7 +58,12 @@ def evaluates(text: str) -> bool:
     """True when a script, its quotes taken out or not, holds syntax that expands the value of a variable once more."""
     if not text.islower() and _EVALUATED.search(text):
         return True
-    return ("(" in text or "[" in text or "$" in text) and bool(_EVALUATES.search(text))
+    if not ("(" in text or "[" in text or "$" in text):
+        return False
+    if _EVALUATES.search(text):
+        return True
+    test = text.find("[[")  # the first one will do: what stands behind any of them stands behind it
+    return test >= 0 and _COMPARES.search(text, test + 2) is not None
 
 
 def runs_values(text: str) -> bool:

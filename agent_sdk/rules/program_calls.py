@@ -14,7 +14,7 @@ from agent_sdk.rules.bash_pattern import SEPARATOR, fold_name
 from agent_sdk.rules.escapes import escapes, program_of, text_operands
 from agent_sdk.rules.late_text import CALLBACKS, SETTERS
 from agent_sdk.rules.shell_nodes import Word
-from agent_sdk.rules.wrappers import RUNNERS, STDIN_SHELLS, WRAPPERS, git_subcommand
+from agent_sdk.rules.wrappers import LOADERS, RUNNERS, STDIN_SHELLS, WRAPPERS, git_subcommand
 
 SUBSCRIPTS = frozenset(
     [
@@ -66,7 +66,7 @@ def _is_ordinary(words: tuple[str, ...]) -> bool:
     """True for a program that runs no other one, whatever its name is taken for, and with these words."""
     written = words[0]
     name = fold_name(written)
-    if name in _FOLLOWED or name.startswith("ld-") or "/" in name or "=" in name or not written.isascii():
+    if name in _FOLLOWED or name.startswith(LOADERS) or "/" in name or "=" in name or not written.isascii():
         return False
     base, program = program_of(written)
     return program is None or (base not in _FOLLOWED and not any(commands_in_options(words)))

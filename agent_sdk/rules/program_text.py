@@ -73,11 +73,15 @@ def _after_delimited(script: str, position: int, parts: int) -> int | None:
     if not delimiter or delimiter in "\n\\":
         return None
     position += 1
+    closing = following = 0
     for number in range(parts):
         while position < len(script) and script[position] != delimiter:
             if number == 0 and script[position] == "[" and parts > 1 and delimiter != "[":
-                closing = script.find("]", position + 2)
-                if closing >= 0 and delimiter in script[position:closing]:
+                if 0 <= closing < position + 2:
+                    closing = script.find("]", position + 2)
+                if 0 <= following < position:
+                    following = script.find(delimiter, position)
+                if 0 <= following < closing:
                     return None
             position += 2 if script[position] == "\\" else 1
         if position >= len(script):

@@ -190,8 +190,9 @@ class WordBuilder:
 
 def first_glob(shape: str) -> int:
     """Offset of the first character that bash reads as a glob, or -1. A lone `[` is none."""
+    closed = shape.rfind("]")
     for index, char in enumerate(shape):
-        if char in _GLOBS and (char != "[" or "]" in shape[index + 1 :]):
+        if char in _GLOBS and (char != "[" or index < closed):
             return index
     return -1
 

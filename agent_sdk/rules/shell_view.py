@@ -307,7 +307,7 @@ def _uses(argv: Argv) -> Sequence[FileUse]:
     found = file_uses(words)
     if not argv.any_hidden:
         return found
-    return [*found, *(use for use in file_uses(argv.written) if use not in found)]
+    return tuple(dict.fromkeys((*found, *file_uses(argv.written))))
 
 
 def path_text(word: Word, offset: int) -> str | None:

@@ -107,6 +107,11 @@ WRAPPERS: dict[str, Wrapper] = {
     "setarch": Wrapper(why="changes what a command sees of the machine", flags="RFLXZB3v", operands=1),
     "linux32": Wrapper(why="changes what a command sees of the machine"),
     "linux64": Wrapper(why="changes what a command sees of the machine"),
+    **dict.fromkeys(
+        ("x86_64", "i386", "i686", "uname26"),
+        Wrapper(why="changes what a command sees of the machine", flags="RFLXZB3v"),
+    ),
+    "arch": Wrapper(why="on macOS, runs a command as for another processor", values="de"),
     "watch": Wrapper(
         why="repeats a command through sh",
         values="nq",
@@ -184,6 +189,16 @@ WRAPPERS: dict[str, Wrapper] = {
     "sg": Wrapper(why="runs a command as another group", operands=1, joined=True, string=_longs("-c")),
     "run0": Wrapper(why="runs a command as another user", values="ugD"),
     "coreutils": Wrapper(why="is many programs in one"),
+    "chpst": Wrapper(why="changes the state of a process", values="uUbe/nmdopfcrtlL", flags="vP012"),
+    "cgexec": Wrapper(why="runs a command in a control group", values="g"),
+    "timelimit": Wrapper(why="ends a command after a time", values="tTsS", flags="pq"),
+    "multitime": Wrapper(why="measures a command", values="nIirs", flags="vlq"),
+    "logsave": Wrapper(why="records the output of a command", flags="asv", operands=1),
+    **dict.fromkeys(
+        ("envdir", "setuidgid", "envuidgid", "setlock"), Wrapper(why="runs a command in another state", operands=1)
+    ),
+    "softlimit": Wrapper(why="sets limits of a command", values="acdfloprtms"),
+    "dtach": Wrapper(why="runs a command apart from the terminal", values="Aacneprx", flags="Ez"),
     "chronic": Wrapper(why="hides the output of a command", flags="ve"),
     "ifne": Wrapper(why="runs a command when there is input", flags="n"),
     "faketime": Wrapper(why="changes the time that a command sees", values="f", operands=1),
@@ -195,6 +210,13 @@ STARTS_SHELL = frozenset(
     ["sudo", "doas", "su", "runuser", "chroot", "unshare", "nsenter", "script", "setarch", "linux32", "linux64"]
 ) | {"fakeroot", "proot", "parallel", "sg"}
 """Wrappers that without a command run a shell, or read commands from their input."""
+
+LOADERS = ("ld-", "ld.so")
+"""What the names of the system's loaders begin with: `/lib64/ld-linux-x86-64.so.2 /bin/ls` runs `ls`."""
+LOADER = Wrapper(
+    why="loads the program that it is given",
+    long_values=_longs("--library-path", "--argv0", "--preload", "--audit", "--inhibit-rpath"),
+)
 
 RUNNERS: dict[str, frozenset[str]] = {
     **{name: frozenset(["run"]) for name in ("uv", "poetry", "pipenv", "conda", "mamba", "hatch", "rye", "pdm")},
@@ -291,9 +313,14 @@ def xargs_replaces(options: Sequence[str]) -> str:
     return ""
 
 
+_MAX_DOUBTFUL = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
     """What a wrapper runs: the indexes at which its inner command may begin, the first one being the most likely.
+
+    Of very many that are less likely only the foremost and the hindmost are told.
 
     `strings` are texts that a shell reads. `known` is false when an option was met that the table does not list, `bare`
     true when no command follows.
@@ -338,6 +365,8 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
     if wrapper.string and position + wrapper.operands < len(argv):
         strings += _late_strings(wrapper, argv, position)
     start = position + wrapper.operands
+    if len(doubtful) > 2 * _MAX_DOUBTFUL:
+        doubtful = [*doubtful[:_MAX_DOUBTFUL], *doubtful[-_MAX_DOUBTFUL:]]
     starts = [start, *(index for index in (position, *doubtful) if index != start)]
     if not known:
         starts.append(start + 1)

@@ -430,7 +430,55 @@ WRITES_OR_RUNS = [
     ("eslint", "eslint -c x ."),
     ("eslint", "eslint --rulesdir x ."),
     ("mypy", "mypy --python-executable=./evil a.py"),
+    ("printf", "printf %n PATH"),
+    ("printf", "printf -- '%-5n' PATH"),
+    ("printf", "printf '%*.3ln' 1 PATH"),
+    ("linux32", "linux32 /x/evil"),
+    ("run0", "run0 /x/evil"),
+    ("x86_64", "x86_64 /x/evil"),
+    ("bzip2", "bzip2 /etc/x"),
+    ("Rscript", "Rscript -e 'x'"),
+    ("python3", "python3 -m timeit 'x()'"),
+    ("python3", "python3 -mcode"),
+    ("curl", "curl -w '%output{x}a' y"),
+    ("curl", "curl -sw @x y"),
+    ("curl", "curl --write-out=@x y"),
+    ("curl", "curl --unix-socket /run/docker.sock http://x"),
+    ("bat", "bat --pager 'sh -c x' a"),
+    ("sdiff", "sdiff -o /x a b"),
+    ("diff3", "diff3 --diff-program=./x a b c"),
+    ("fzf", "fzf --preview ./x"),
+    ("nodemon", "nodemon -x ./x"),
+    ("tcpdump", "tcpdump -z ./x -w a"),
+    ("rake", "rake -e x"),
+    ("pandoc", "pandoc --filter ./x a"),
+    ("pdflatex", "pdflatex -shell-escape a"),
+    ("npx", "npx -c 'x'"),
+    ("npm", "npm c set x y"),
+    ("make", "make CC=./x"),
+    ("ugrep", "ugrep --view=./x a"),
+    ("xsltproc", "xsltproc -o /x a b"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ("printf", "printf '100%%\\n' a"),
+        ("printf", "printf '%5.2f no\\n' 3"),
+        ("printf", "printf '%s\\n' a"),
+        ("curl", "curl -s -o /dev/null -w '%{http_code}\\n' https://a.b"),
+        ("curl", "curl -H @a -d @b https://a.b"),
+        ("make", "make CFLAGS=-O2 test"),
+        ("python3", "python3 -m json.tool a"),
+        ("bat", "bat --paging=never a"),
+    ],
+    ids=lambda text: text,
+)
+def test_a_wildcard_on_the_program_covers_these(program: str, command: str) -> None:
+    """They look like what writes or runs, and do neither."""
+    policy = PermissionPolicy.load(setting_sources=(), allow=[f"Bash({program}:*)"])
+    assert policy.evaluate("Bash", {"command": command}).behavior == "allow"
 
 
 @pytest.mark.parametrize(("program", "command"), WRITES_OR_RUNS, ids=[command for _, command in WRITES_OR_RUNS])

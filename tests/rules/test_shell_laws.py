@@ -168,6 +168,15 @@ def test_a_disguised_program_is_never_allowed(
             "$x" * 4_900,
             "\\" * 80_000,
         ),
+        *(
+            "[" * 80_000,
+            "[[ " * 26_000,
+            "${@[" * 20_000,
+            "sed " + "-e s/a/b/ " * 8_000,
+            "sed 's/" + "[" * 79_000 + "]'",
+        ),
+        *("sudo -u " * 10_000, "xargs -I " * 8_000, "mapfile -C a " * 6_000, "cat " + "a=$(b) " * 11_000),
+        *("cp " + "-t a " * 8_000 + "b " * 20_000, "tee >(a) " * 8_000),
     ],
     ids=lambda command: f"{command[:12]!r}",
 )

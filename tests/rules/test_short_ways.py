@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from agent_sdk.rules.argv import Argv, _emptied, expanded
 from agent_sdk.rules.bash_pattern import SEPARATOR, allow_line, marked
 from agent_sdk.rules.book import _MAX_KEPT, Book
 from agent_sdk.rules.escape_table import PROGRAMS
+from agent_sdk.rules.escapes import program_of
 from agent_sdk.rules.file_operands import FILES, TAKES_FILES, file_uses
 from agent_sdk.rules.files import TableFiles
 from agent_sdk.rules.late_text import _EVALUATED, evaluates
@@ -24,6 +26,7 @@ from agent_sdk.rules.shell import read_command
 from agent_sdk.rules.shell_flat import flat_script
 from agent_sdk.rules.shell_nodes import Word
 from agent_sdk.rules.shell_text import expand_braces
+from agent_sdk.rules.wrappers import RUNNERS, WRAPPERS
 
 PIECES = [
     "a",
@@ -79,6 +82,14 @@ def test_what_a_flat_command_is_given_is_what_it_would_find(line: str) -> None:
     for command in script.commands:
         fresh = replace(command)
         assert (command.texts, command.static) == (fresh.texts, fresh.static)
+
+
+@pytest.mark.parametrize(
+    "table", [PROGRAMS, FILES, WRAPPERS, RUNNERS], ids=["programs", "files", "wrappers", "runners"]
+)
+def test_every_name_of_a_table_is_found_under_itself(table: Mapping[str, object]) -> None:
+    """No part of it is taken for a version (`linux32`), and deny and allow look it up in the same case."""
+    assert {name: program_of(name)[0] for name in table} == {name: name for name in table}
 
 
 OPTIONS = sorted({part for rows in PROGRAMS.values() for row in rows.rows for part in row.options})
