@@ -263,7 +263,9 @@ class _Collector:
             self._special(name, argv, fed, depth)
         elif (wrapper := WRAPPERS.get(name)) is not None:
             self._wrapper(name, wrapper, argv, fed, depth)
-        for start in run_in_environment(name, argv.words):
+        starts, more = run_in_environment(name, argv.words)
+        self._lost = self._lost or more
+        for start in starts:
             self._follow(argv.behind(start), fed, depth + 1)
 
     def _moved(self, argv: Argv) -> None:
@@ -329,7 +331,9 @@ class _Collector:
             self._started.update(word.rpartition("/")[2] for word in argv.words[1:2])
             return
         if name.startswith(LOADERS):
-            for start in unwrap(LOADER, argv.words).starts:
+            found = unwrap(LOADER, argv.words)
+            self._lost = self._lost or found.more
+            for start in found.starts:
                 self._follow(argv.behind(start), fed, depth + 1)
             return
         if name in ("at", "batch"):
@@ -420,6 +424,7 @@ class _Collector:
         if name == "command" and any(word.startswith("-") and set(word) & {"v", "V"} for word in words[1:2]):
             return
         found = unwrap(wrapper, words)
+        self._lost = self._lost or found.more
         appended = argv.appended or name in ("xargs", "parallel")
         unsure = bool(found.strings) and argv.any_unsure
         for text in found.strings:

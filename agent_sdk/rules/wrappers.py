@@ -313,28 +313,27 @@ def xargs_replaces(options: Sequence[str]) -> str:
     return ""
 
 
-_MAX_DOUBTFUL = 20
+_MAX_DOUBTFUL = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
     """What a wrapper runs: the indexes at which its inner command may begin, the first one being the most likely.
 
-    Of very many that are less likely only the foremost and the hindmost are told.
-
     `strings` are texts that a shell reads. `known` is false when an option was met that the table does not list, `bare`
-    true when no command follows.
+    true when no command follows. `more`: there are so many less likely places that not all are told.
     """
 
     starts: tuple[int, ...]
     strings: tuple[str, ...]
     known: bool
     bare: bool = False
+    more: bool = False
 
 
 def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
-    """Steps over the wrapper's own options and operands."""
-    position, known = 1, True
+    """Steps over the wrapper's own options and operands; what an unknown option may take as its value, too."""
+    position, known, guess = 1, True, False
     strings: list[str] = []
     doubtful: list[int] = []
     while position < len(argv):
@@ -346,8 +345,9 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
             position += 1
             continue
         if len(word) < 2 or word[0] != "-":
-            if word == "-":
-                position += 1
+            following = argv[position + 1] if position + 1 < len(argv) else ""
+            if word == "-" or (guess and following.startswith("-")):
+                position, guess = position + 1, False
                 continue
             break
         step, value, sure = _option(wrapper, argv, position)
@@ -357,6 +357,7 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
             strings.append(value)
         if not sure:
             doubtful.append(position + 1)
+        guess = not sure and step == 1
         position += step
         if step == 2:
             doubtful.append(position - 1)
@@ -365,21 +366,21 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
     if wrapper.string and position + wrapper.operands < len(argv):
         strings += _late_strings(wrapper, argv, position)
     start = position + wrapper.operands
-    if len(doubtful) > 2 * _MAX_DOUBTFUL:
-        doubtful = [*doubtful[:_MAX_DOUBTFUL], *doubtful[-_MAX_DOUBTFUL:]]
-    starts = [start, *(index for index in (position, *doubtful) if index != start)]
+    starts = [start, *(index for index in (position, *doubtful[:_MAX_DOUBTFUL]) if index != start)]
     if not known:
         starts.append(start + 1)
     found = tuple(index for index in dict.fromkeys(starts) if index < len(argv))
-    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv))
+    more = len(doubtful) > _MAX_DOUBTFUL
+    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv), more=more)
 
 
-def run_in_environment(name: str, argv: Sequence[str]) -> list[int]:
-    """Where the program may begin that `uv run`, `bundle exec` and the like run."""
+def run_in_environment(name: str, argv: Sequence[str]) -> tuple[list[int], bool]:
+    """Where the program may begin that `uv run`, `bundle exec` and the like run, and whether there are more places."""
     if len(argv) < 2 or argv[1] not in RUNNERS.get(name, ()):
-        return []
-    starts = [1 + start for start in unwrap(_RUNNER, argv[1:]).starts]
-    return [*starts, starts[0] + 1] if name == "direnv" and starts else starts
+        return [], False
+    found = unwrap(_RUNNER, argv[1:])
+    starts = [1 + start for start in found.starts]
+    return ([*starts, starts[0] + 1] if name == "direnv" and starts else starts), found.more
 
 
 def _whole_name(wrapper: Wrapper, word: str) -> str:

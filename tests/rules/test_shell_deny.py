@@ -355,3 +355,15 @@ def test_the_word_alone_denies_nothing(command: str) -> None:
 def test_path_rules_hold_for_known_programs(rule: str, command: str, expected: str) -> None:
     """Known readers and writers meet Read and Edit rules; a glob that may meet one asks."""
     assert verdict(book(allow=["Bash"], deny=[rule]), reading("Bash", {"command": command})) == expected
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 12, 30, 45, 200])
+@pytest.mark.parametrize("filler", ["-% a ", "-% ", "--odd ", "--odd a ", "-%a "])
+@pytest.mark.parametrize("wrapper", ["nice", "env", "sudo", "xargs", "timeout", "uv run", "ld.so", "strace"])
+def test_options_that_no_table_knows_hide_no_program(wrapper: str, filler: str, count: int) -> None:
+    """Each of them may take a value or not; where there are too many places to begin at, a person is asked."""
+    for before, after in ((count, 0), (0, count), (count, count)):
+        operand = "5 " if wrapper == "timeout" else ""
+        command = f"{wrapper} {filler * before}{operand}evil {filler * after}"
+        judged = verdict(book(allow=["Bash"], deny=["Bash(evil:*)"]), reading("Bash", {"command": command}))
+        assert judged == "deny" or (judged == "none" and count > 12), command
