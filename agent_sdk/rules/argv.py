@@ -10,6 +10,8 @@ from agent_sdk.rules.shell_nodes import Mark, SimpleCommand, Word, first_glob
 from agent_sdk.rules.shell_text import expand_braces
 
 _IFS = frozenset(["$IFS", "${IFS}"])
+_HELD = "\1"
+"""Keeps the place of an expansion that is a word by itself between blanks: `sh -c $IFS"$x"` has a third word."""
 
 ArgvKey: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], tuple[int | None, ...], bool]
 """What tells two calls apart, see `ArgvKeys`."""
@@ -100,16 +102,18 @@ def _is_ifs(word: Word, mark: Mark) -> bool:
 
 
 def _emptied(word: Word) -> tuple[str, str]:
-    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`."""
+    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`, and in its word `_HELD` for all others."""
     if not word.marks:
         return word.text, word.shape
     text: list[str] = []
     shape: list[str] = []
     at = 0
-    for mark in word.marks:
-        blank = "\0" if not mark.quoted and _is_ifs(word, mark) else ""
-        text += (word.text[at : mark.start], blank)
-        shape += (word.shape[at : mark.start], blank)
+    blanks = [not mark.quoted and _is_ifs(word, mark) for mark in word.marks]
+    other = _HELD if any(blanks) else ""
+    for mark, is_blank in zip(word.marks, blanks, strict=True):
+        stands = "\0" if is_blank else other
+        text += (word.text[at : mark.start], stands)
+        shape += (word.shape[at : mark.start], stands)
         at = mark.end
     return "".join((*text, word.text[at:])), "".join((*shape, word.shape[at:]))
 
@@ -133,7 +137,7 @@ def expanded(words: Sequence[Word]) -> Argv:
         text, shape = _emptied(word)
         for variant in expand_braces(text, shape) if word.brace else (text,):
             parts = variant.split("\0")
-            found = [part for part in parts if part] if len(parts) > 1 else parts
+            found = [part.replace(_HELD, "") for part in parts if part] if len(parts) > 1 else parts
             texts += found
             origins += [word] * len(found)
     first = 0 if certain else next((index for index, text in enumerate(texts) if text), len(texts))

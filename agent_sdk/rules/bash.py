@@ -224,6 +224,8 @@ def _stripped(candidate: _Candidate) -> _Candidate | None:
     found = unwrap(wrapper, texts)
     if not found.known or not found.starts or not all(word.static for word in words[: found.starts[0]]):
         return None
+    if name == "time" and texts[1:3] == ("-p", "-p"):  # bash takes the second one for the program
+        return None
     if name == "timeout" and texts[found.starts[0] - 1].strip("0123456789.smhd"):
         return None
     return _candidate(SimpleCommand(words[found.starts[0] :]), behind_xargs=candidate.behind_xargs)

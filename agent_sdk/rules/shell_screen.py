@@ -17,6 +17,9 @@ _LEADING_BACKSLASH = re.compile(r"(?:\A|\n)[ \t]*\\")
 # The grammar's scanner looks for digits behind a brace, and behind `..` there, in a table of 256 entries: for a larger
 # character it reads whatever lies behind the table, and the process may die of that.
 _BEYOND_TABLE = re.compile(r"\{[0-9]*+(?:\.\.[0-9]*+)?[^\x00-\xff]")
+# In double quotes bash 5 reads `$$(` twice: as `$$` and text, but when it looks for the closing quote, as the beginning
+# of a substitution. `echo "$$("'")$(x)"'` runs `x`, out of single quotes. In backticks each `$` has a backslash more.
+_READ_TWICE = re.compile(r"(?<![\\$])(?:\\\\)*+(?:\$\$)+[({]|\\\$\\+\$\\*[({]")
 _NOT_JOINABLE = re.compile(r"(?:\A|[ \t\n;&|(])#|<<|\$'|\$\(|`|[<>]\(")
 _JOIN_STEP = re.compile(r"'[^']*'|\"|\\(.)|[^'\"\\]+|'", re.DOTALL)
 
@@ -31,6 +34,17 @@ def refusal(command: str) -> str | None:
         return "a character behind a brace that the grammar cannot take"
     if "\\" in command and _LEADING_BACKSLASH.search(command):
         return "a line begins with a backslash"
+    if "$$" in command or "\\$" in command:
+        return _read_twice(command)
+    return None
+
+
+def _read_twice(command: str) -> str | None:
+    """Why `$$(` is refused behind a double quote, or None where there is none."""
+    joined = command.replace("\\\n", "")
+    quote = joined.find('"')
+    if quote >= 0 and _READ_TWICE.search(joined, quote):
+        return "bash reads $$( and $${ in double quotes in two ways"
     return None
 
 

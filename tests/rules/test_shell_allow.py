@@ -111,6 +111,7 @@ COVERED = [
 ASKED = [
     ("Bash(ls:*)", "ls $(rm x)"),
     ("Bash(ls:*)", "ls `rm x`"),
+    ("Bash(ls:*)", "time -p -p ls"),
     ("Bash(ls:*)", "ls <(rm x)"),
     ("Bash(ls:*)", "ls >(rm x)"),
     ("Bash(ls:*)", "ls ${x:-$(rm)}"),
@@ -343,6 +344,10 @@ BARE = [
     "echo done",
     "ls if",
     "git commit -m done",
+    'echo "$$"',
+    'echo "$$ (x)"',
+    "grep '$$(x)' f",
+    'echo "costs \\$$x (net)"',
 ]
 
 NOT_EVEN_BARE = [
@@ -375,6 +380,12 @@ NOT_EVEN_BARE = [
     "echo x > ~/f",
     'ls "',
     "ls ;; ls",
+    """echo "$$("'")$(rm x)"'""",
+    """echo "$${"'"}$(rm x)"'""",
+    """echo "a $$$$("'")`rm x`"'""",
+    """echo "\\\\$$("'")$(rm x)"'""",
+    """echo "$$\\\n("'")$(rm x)"'""",
+    'echo "$$(x"',
     "mv ~ x",
     "xargs rm -rf /",
     "if x; then rm -rf /; fi",

@@ -66,7 +66,7 @@ def load(*names: str) -> Table:
     return table
 
 
-_VISIBLE = """\\ ' " ` $ $( ) ( { } < > | & ; # ! $' <<< ${ $(( )) [ ] = ~ * ? && || ;; - evil $x 2>&1 >f $IFS
+_VISIBLE = """\\ ' " ` $ $$( $${ $( ) ( { } < > | & ; # ! $' <<< ${ $(( )) [ ] = ~ * ? && || ;; - evil $x 2>&1 >f $IFS
 if then fi do done in case esac time ; } é 😀 \u0430"""
 _BLANK = "\n|\t| |\\\n|<<E\n|\nE\n|\nevil\n|\r|\r\n| # |{ |; }|time |if "
 _HIDDEN = "\0\x01\x7f\xa0\u2003\u200b\u202e\ufeff\ud800"
