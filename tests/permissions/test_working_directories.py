@@ -83,13 +83,34 @@ def test_folders_on_windows_are_joined_as_there() -> None:
     assert told == ["allow", "allow", "ask"]
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "conf/agent", "/etc/agent", "conf/", "a\\b"])
-def test_a_settings_folder_that_is_no_name_is_refused(name: str) -> None:
+@pytest.mark.parametrize("name", ["", ".", "..", "conf/..", "/etc/agent", "conf/", "a\\b", "a\0"])
+def test_a_settings_folder_that_ends_in_no_name_is_refused(name: str) -> None:
     """It is guarded by its name, and nothing that is no name could be."""
-    with pytest.raises(OptionsError, match="settings_dir is the name of one folder"):
+    with pytest.raises(OptionsError, match="settings_dir is the name of a folder"):
         PermissionPolicy.load(settings_dir=name, setting_sources=())
-    with pytest.raises(OptionsError, match="settings_dir is the name of one folder"):
+    with pytest.raises(OptionsError, match="settings_dir is the name of a folder"):
         AgentOptions(settings_dir=name)
+
+
+@pytest.mark.parametrize("way", ["conf/agent", "../agent", "agent"])
+def test_the_settings_folder_is_read_and_guarded_where_its_path_leads(way: str, place: Path) -> None:
+    """Its rules count, and no rule and no mode lets anybody write there."""
+    folder = place / "app" / way
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"permissions": {"allow": ["Edit"], "deny": ["WebSearch"]}}')
+    policy = PermissionPolicy.load(
+        cwd=place / "app", settings_dir=way, setting_sources=("project",), trust_project=True
+    )
+    told = [
+        policy.evaluate(tool, given).behavior
+        for tool, given in (
+            ("WebSearch", {"query": "x"}),
+            ("Edit", {"file_path": str(place / "app/x")}),
+            ("Edit", {"file_path": str(folder / "settings.json")}),
+            ("Bash", {"command": f"echo > {way}/settings.json"}),
+        )
+    ]
+    assert told == ["deny", "allow", "ask", "ask"]
 
 
 def test_a_text_is_no_list_of_folders() -> None:
