@@ -454,6 +454,9 @@ WRITES_OR_RUNS = [
     ("pandoc", "pandoc --filter ./x a"),
     ("pdflatex", "pdflatex -shell-escape a"),
     ("npx", "npx -c 'x'"),
+    ("npx", "npx -yc 'x'"),
+    ("npx", "npx -p a --call 'x'"),
+    ("npx", "npx --odd a -c 'x'"),
     ("npm", "npm c set x y"),
     ("make", "make CC=./x"),
     ("ugrep", "ugrep --view=./x a"),
@@ -472,6 +475,8 @@ WRITES_OR_RUNS = [
         ("make", "make CFLAGS=-O2 test"),
         ("python3", "python3 -m json.tool a"),
         ("bat", "bat --paging=never a"),
+        ("npx", "npx eslint -c eslint.config.js ."),
+        ("npx", "npx --yes -p jest jest -c jest.config.js"),
     ],
     ids=lambda text: text,
 )
@@ -479,6 +484,20 @@ def test_a_wildcard_on_the_program_covers_these(program: str, command: str) -> N
     """They look like what writes or runs, and do neither."""
     policy = PermissionPolicy.load(setting_sources=(), allow=[f"Bash({program}:*)"])
     assert policy.evaluate("Bash", {"command": command}).behavior == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "rest"),
+    [
+        ("strace --odd git -C repo log", "--ext-diff"),
+        ("arch -x86_64 tar -xf a.tar", "--to-command=evil"),
+        ("nice --odd find -L src", "-delete"),
+    ],
+)
+def test_a_spelled_wrapper_with_an_odd_option_does_not_hide_its_command(rule: str, rest: str) -> None:
+    """The program behind the option is held against the tables, though it may be a value; what follows is not."""
+    policy = PermissionPolicy.load(setting_sources=(), allow=[f"Bash({rule}:*)"])
+    assert policy.evaluate("Bash", {"command": f"{rule} {rest}"}).behavior == "ask"
 
 
 @pytest.mark.parametrize(("program", "command"), WRITES_OR_RUNS, ids=[command for _, command in WRITES_OR_RUNS])
