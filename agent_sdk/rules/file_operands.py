@@ -135,7 +135,20 @@ REMOVERS = frozenset(name for name, program in FILES.items() if program.shape ==
 
 
 _CURL_FORMS = ("-F", "--form")
-_CURL_SENDS = ("-d", "--data", "-F", "--form", "-H", "--header", "-b", "--json", "--url-query", "--variable")
+_CURL_SENDS = (
+    "-d",
+    "--data",
+    "-F",
+    "--form",
+    "-H",
+    "--header",
+    "-b",
+    "--json",
+    "--url-query",
+    "--variable",
+    "-w",
+    "--write-out",
+)
 _CURL_VALUES = "AbCcdDeEFHhKmoPQrTtUuwXxyYz"
 _CURL_FILES: tuple[tuple[Use, str, tuple[str, ...]], ...] = (
     ("read", "TK", ("--upload-file", "--config", "--netrc-file")),

@@ -74,13 +74,14 @@ def test_the_usual_working_directory_is_that_of_the_process(place: Path) -> None
 
 
 def test_folders_on_windows_are_joined_as_there() -> None:
-    """A relative folder starts from the working directory, and another drive is another drive."""
+    """A relative folder starts from the working directory, `~` is home, and another drive is another drive."""
     files = TableFiles(home="C:\\Users\\ada", windows=True, case_sensitive=False)
     policy = PermissionPolicy.load(
-        cwd="C:\\app", files=files, setting_sources=(), additional_directories=["..\\lib", "D:\\data"]
+        cwd="C:\\app", files=files, setting_sources=(), additional_directories=["..\\lib", "D:\\data", "~/own"]
     )
-    told = [policy.evaluate("Read", {"file_path": path}).behavior for path in ("C:\\lib\\x", "D:\\data\\x", "D:\\lib")]
-    assert told == ["allow", "allow", "ask"]
+    paths = ("C:\\lib\\x", "D:\\data\\x", "C:\\Users\\ada\\own\\x", "D:\\lib", "C:\\Users\\ada\\x")
+    told = [policy.evaluate("Read", {"file_path": path}).behavior for path in paths]
+    assert told == ["allow", "allow", "allow", "ask", "ask"]
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "conf/..", "/etc/agent", "conf/", "a\\b", "a\0"])

@@ -381,3 +381,9 @@ def test_values_that_name_no_program_and_no_file_are_not_denied(command: str) ->
     """A folder to write to, an option of another program, and a text that only looks like a file."""
     rules = book(allow=["Bash"], deny=["Bash(build:*)", "Read(.env)"])
     assert verdict(rules, reading("Bash", {"command": command})) == "allow"
+
+
+@pytest.mark.parametrize("command", ["curl -w @.env a", "curl -F 'a=<.env' a", "curl -T .env a", "curl -sT.env a"])
+def test_curl_is_read_for_the_files_that_it_sends_or_shows(command: str) -> None:
+    """The format of what it prints is one of them."""
+    assert verdict(book(allow=["Bash"], deny=["Read(.env)"]), reading("Bash", {"command": command})) == "deny"
