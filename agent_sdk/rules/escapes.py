@@ -376,6 +376,10 @@ def glob_asks(words: Sequence[Word]) -> bool:
     if all(word.glob < 0 for word in words):
         return False
     base, program = program_of(words[0].text)
+    if base == "npx" and (package := _npx_package([word.text for word in words])):
+        before, behind = words[1 : package[0]], words[package[0] :]
+        again = program_of(behind[0].text)[0] == base
+        return again or any(word.glob >= 0 for word in before) or glob_asks(behind)
     seconds = base in WRITES_SECOND
     for index, word in enumerate(words):
         if word.glob < 0:

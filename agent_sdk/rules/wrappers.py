@@ -374,8 +374,7 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
     start = position + wrapper.operands
     starts = [*likely[:1], start, position, *doubtful[:_MAX_DOUBTFUL], *([] if known else [start + 1])]
     found = tuple(index for index in dict.fromkeys(starts) if index < len(argv))
-    more = len(doubtful) > _MAX_DOUBTFUL
-    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv), more=more)
+    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv), more=len(doubtful) > _MAX_DOUBTFUL)
 
 
 def run_in_environment(name: str, argv: Sequence[str]) -> tuple[list[int], bool]:

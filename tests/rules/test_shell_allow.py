@@ -457,6 +457,9 @@ WRITES_OR_RUNS = [
     ("npx", "npx -yc 'x'"),
     ("npx", "npx -p a --call 'x'"),
     ("npx", "npx --odd a -c 'x'"),
+    ("npx", "npx *"),
+    ("npx", "npx -p * a"),
+    ("npx", "npx eslint *.js"),
     ("npm", "npm c set x y"),
     ("make", "make CC=./x"),
     ("ugrep", "ugrep --view=./x a"),
@@ -476,6 +479,7 @@ WRITES_OR_RUNS = [
         ("python3", "python3 -m json.tool a"),
         ("bat", "bat --paging=never a"),
         ("npx", "npx eslint -c eslint.config.js ."),
+        ("npx", "npx prettier --check *.js"),
         ("npx", "npx --yes -p jest jest -c jest.config.js"),
     ],
     ids=lambda text: text,
@@ -484,6 +488,12 @@ def test_a_wildcard_on_the_program_covers_these(program: str, command: str) -> N
     """They look like what writes or runs, and do neither."""
     policy = PermissionPolicy.load(setting_sources=(), allow=[f"Bash({program}:*)"])
     assert policy.evaluate("Bash", {"command": command}).behavior == "allow"
+
+
+def test_many_launchers_in_each_other_end_in_a_question() -> None:
+    """However many there are: nothing is called once for each."""
+    policy = PermissionPolicy.load(setting_sources=(), allow=["Bash(npx:*)"])
+    assert policy.evaluate("Bash", {"command": "npx " * 20_000 + "*"}).behavior == "ask"
 
 
 @pytest.mark.parametrize(
