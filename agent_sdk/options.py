@@ -63,7 +63,7 @@ class AgentOptions(BaseModel):
       built-in one takes its place.
     - `cwd`, `additional_directories`: the working directories; a relative one of these starts from `cwd`, and `~/` is
       the home folder. `auto_allow_reads`: reading in them needs nobody.
-    - `setting_sources`: which settings files count (`()` = none); `settings_dir`: their folder's name; `trust_project`:
+    - `setting_sources`: which settings files count (`()` = none); `settings_dir`: their folder; `trust_project`:
       whether what widens counts from files that the repository brought.
     - `env`: variables for commands, on top of a scrubbed environment.
     - `session_store` (`None` = the user's own, on disk), `session_id`, `resume`: where the session is kept, its id, the

@@ -124,7 +124,8 @@ def _folders(given: Sequence[str | os.PathLike[str]], cwd: str, view: FileView) 
         raise OptionsError(message, option="additional_directories")
     names = [os.fspath(folder) for folder in given]
     if view.windows:
-        return tuple(ntpath.normpath(ntpath.join(cwd, name)) for name in names)
+        at_home = (view.home + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name for name in names)
+        return tuple(ntpath.normpath(ntpath.join(cwd, name)) for name in at_home)
     return tuple(absolute_folder(name, cwd=cwd, home=view.home) for name in names)
 
 

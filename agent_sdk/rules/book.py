@@ -280,7 +280,10 @@ def _any(books: Sequence[PathRules], paths: Sequence[Spelled], ground: Ground) -
 
 
 def _as_texts(value: Json) -> tuple[str, ...]:
-    """A JSON value as it may be written in a rule; of a list each item. An object has none."""
+    """A JSON value as it may be written in a rule; of a list each item that is no list, and the empty text.
+
+    An object is the empty text.
+    """
     match value:
         case True:
             return ("true",)

@@ -81,7 +81,7 @@ class DomainRules:
                 self._add(specifier.removeprefix("domain:").strip(), rule)
 
     def _add(self, pattern: str, rule: Rule) -> None:
-        if pattern.removesuffix(".") == "*":
+        if pattern == "*" or (pattern == "*." and rule.behavior != "allow"):
             self._all = self._all or rule
             return
         for compiled in _compiled(pattern, wide=rule.behavior != "allow"):

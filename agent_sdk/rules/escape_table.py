@@ -391,14 +391,16 @@ PROGRAMS: dict[str, Program] = {
             Program(
                 dashwords=True,
                 rows=(
-                    _row(
-                        "-shell-escape -enable-write18 -output-directory: -e: -r: -latex: -pdflatex:", "runs commands"
-                    ),
+                    _row("-shell-escape -enable-write18 -e: -r: -latex: -pdflatex:", "runs commands"),
+                    _row("-output-directory:", "writes files", writes=True),
                 ),
             ),
         )
     ),
-    **dict(_same("npx", Program(rows=(_row("-c: --call: --shell: --script-shell: --node-options:", "runs a text"),)))),
+    "npx": Program(
+        subcommands=True,
+        rows=(_row("^-c: ^--call: ^--shell: ^--script-shell: ^--node-options:", "runs a text"),),
+    ),
     "xmllint": Program(rows=(_row("--output:", "writes a file", writes=True),)),
     "xsltproc": Program(rows=(_row("-o: --output:", "writes a file", writes=True),)),
     "ssh-keygen": Program(values="abCEFfGIjJKkMmNnOPRrSsTtVWwYZz", rows=(_row("-D: -w:", "loads a library"),)),

@@ -22,6 +22,7 @@ _AWK_VALUES = ("--file", "--assign", "--field-separator", "--include", "--load",
 _NOWHERE = frozenset(["/dev/null", "-", "/dev/stdout"])
 _INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 _REMOTE_HELPER = re.compile(r"[A-Za-z0-9+.\-]+::|[a-z+]+://-")
+_NPX_SWITCHES = frozenset(["-y", "--yes", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "--offline", "--"])
 _CODE_MODULES = frozenset(["timeit", "pdb", "code", "asyncio"])
 _WRITE_OUT = re.compile(r"-[^-]*w@|--write-[a-z]*=?@")
 _NUMBER_SET = re.compile(r"%(?:%|[#'+\- 0]*(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*)?)?[hjlLtz]*(n)?)")
@@ -252,6 +253,8 @@ def _subcommands(argv: Sequence[str], base: str) -> list[int]:
     if base == "git":
         at = git_subcommand(argv)
         return [at] if at < len(argv) else []
+    if base == "npx":
+        return _npx_package(argv)
     found: list[int] = []
     for index in range(1, len(argv)):
         if argv[index].startswith(("-", "+")):
@@ -261,6 +264,19 @@ def _subcommands(argv: Sequence[str], base: str) -> list[int]:
         if not (before.startswith("-") and "=" not in before and index > 1):
             break
     return found
+
+
+def _npx_package(argv: Sequence[str]) -> list[int]:
+    """Where `npx` names the program that it runs, behind which all belongs to that one.
+
+    Options that are no known switches may take a value.
+    """
+    for index in range(1, len(argv)):
+        option = argv[index - 1] if index > 1 else ""
+        takes = option.startswith("-") and "=" not in option and option not in _NPX_SWITCHES
+        if not argv[index].startswith("-") and not takes:
+            return [index]
+    return []
 
 
 def _interpreter(argv: Sequence[str], program: Program) -> Iterator[Hit]:
@@ -360,6 +376,10 @@ def glob_asks(words: Sequence[Word]) -> bool:
     if all(word.glob < 0 for word in words):
         return False
     base, program = program_of(words[0].text)
+    if base == "npx" and (package := _npx_package([word.text for word in words])):
+        before, behind = words[1 : package[0]], words[package[0] :]
+        again = program_of(behind[0].text)[0] == base
+        return again or any(word.glob >= 0 for word in before) or glob_asks(behind)
     seconds = base in WRITES_SECOND
     for index, word in enumerate(words):
         if word.glob < 0:

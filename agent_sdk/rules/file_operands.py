@@ -134,7 +134,21 @@ TAKES_FILES = frozenset(
 REMOVERS = frozenset(name for name, program in FILES.items() if program.shape == "remove")
 
 
-_CURL_SENDS = ("-d", "--data", "-F", "--form", "-H", "--header", "-b", "--json", "--url-query", "--variable")
+_CURL_FORMS = ("-F", "--form")
+_CURL_SENDS = (
+    "-d",
+    "--data",
+    "-F",
+    "--form",
+    "-H",
+    "--header",
+    "-b",
+    "--json",
+    "--url-query",
+    "--variable",
+    "-w",
+    "--write-out",
+)
 _CURL_VALUES = "AbCcdDeEFHhKmoPQrTtUuwXxyYz"
 _CURL_FILES: tuple[tuple[Use, str, tuple[str, ...]], ...] = (
     ("read", "TK", ("--upload-file", "--config", "--netrc-file")),
@@ -318,7 +332,8 @@ def _curl(argv: Sequence[str]) -> Iterator[FileUse]:
         before = argv[index - 1] if index > 1 else ""
         option = before if before.startswith("-") else word
         if option.startswith(_CURL_SENDS):
-            yield from (FileUse(index, "read", at + 1) for at in (word.find("@"), word.find("<")) if at >= 0)
+            marks = "@<" if option.startswith(_CURL_FORMS) else "@"
+            yield from (FileUse(index, "read", at + 1) for at in map(word.find, marks) if at >= 0)
         if (scheme := _FILE_URL.match(word)) is not None:
             yield FileUse(index, "read", scheme.end())
         for use, letters, longs in _CURL_FILES:

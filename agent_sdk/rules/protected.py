@@ -79,14 +79,15 @@ def _may_be(reading: Parts, settings_dir: str) -> bool:
         return True
     if reading and reading[-1][:3].lower() in _DOTLESS:
         return True
-    return plain_name(settings_dir)[:1] != "."
+    return _guarded_name(settings_dir)[:1] != "."
 
 
 @lru_cache(maxsize=1024)
 def _protected(reading: Parts, settings_dir: str) -> str | None:
     names = [plain_name(name) for name in reading]
+    guarded = _guarded_name(settings_dir)
     for name in names:
-        why = FOLDERS.get(name) or (FOLDERS[".claude"] if name == plain_name(settings_dir) else None)
+        why = FOLDERS.get(name) or (FOLDERS[".claude"] if name == guarded else None)
         if why is not None:
             return f"{name} is protected: {why}"
     for pair in pairwise(names):
@@ -96,6 +97,11 @@ def _protected(reading: Parts, settings_dir: str) -> str | None:
     starts = (why for start, why in FILE_STARTS.items() if last.startswith(start))
     reason = FILES.get(last) or next(starts, None)
     return reason and f"{last} is protected: {reason}"
+
+
+def _guarded_name(settings_dir: str) -> str:
+    """The name that guards the settings folder wherever it stands: the last one of the way there."""
+    return plain_name(settings_dir.rpartition("/")[2])
 
 
 @lru_cache(maxsize=4096)

@@ -332,9 +332,14 @@ class Unwrapped:
 
 
 def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
-    """Steps over the wrapper's own options and operands; what an unknown option may take as its value, too."""
+    """Steps over the wrapper's own options and operands.
+
+    What stands behind an unknown option, with another option behind it, may be its value or the command: the command is
+    the more likely, for allow rules judge that one alone.
+    """
     position, known, guess = 1, True, False
     strings: list[str] = []
+    likely: list[int] = []
     doubtful: list[int] = []
     while position < len(argv):
         word = argv[position]
@@ -346,10 +351,11 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
             continue
         if len(word) < 2 or word[0] != "-":
             following = argv[position + 1] if position + 1 < len(argv) else ""
-            if word == "-" or (guess and following.startswith("-")):
-                position, guess = position + 1, False
-                continue
-            break
+            if word != "-" and not (guess and following.startswith("-")):
+                break
+            likely += [position + wrapper.operands] if word != "-" else []
+            position, guess = position + 1, False
+            continue
         step, value, sure = _option(wrapper, argv, position)
         known = known and sure
         name = _whole_name(wrapper, word) if word.startswith("--") else "-" + _value_letter(wrapper, word)
@@ -366,12 +372,9 @@ def unwrap(wrapper: Wrapper, argv: Sequence[str]) -> Unwrapped:
     if wrapper.string and position + wrapper.operands < len(argv):
         strings += _late_strings(wrapper, argv, position)
     start = position + wrapper.operands
-    starts = [start, *(index for index in (position, *doubtful[:_MAX_DOUBTFUL]) if index != start)]
-    if not known:
-        starts.append(start + 1)
+    starts = [*likely[:1], start, position, *doubtful[:_MAX_DOUBTFUL], *([] if known else [start + 1])]
     found = tuple(index for index in dict.fromkeys(starts) if index < len(argv))
-    more = len(doubtful) > _MAX_DOUBTFUL
-    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv), more=more)
+    return Unwrapped(found, tuple(strings), known, bare=start >= len(argv), more=len(doubtful) > _MAX_DOUBTFUL)
 
 
 def run_in_environment(name: str, argv: Sequence[str]) -> tuple[list[int], bool]:

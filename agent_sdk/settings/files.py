@@ -30,17 +30,20 @@ SOURCE_OF: Mapping[Destination, SettingSource] = {
 _LAXITY: Mapping[PermissionMode, int] = {"dontAsk": 0, "plan": 1, "default": 2}
 
 
-def check_settings_dir(name: str) -> None:
-    """Raises OptionsError unless this is the name of one folder: writing below it is guarded by that name."""
-    if name in ("", ".", "..") or any(char in name for char in "/\\\0"):
-        raise OptionsError(f"settings_dir is the name of one folder, got {name!r}", option="settings_dir")
+def check_settings_dir(path: str) -> None:
+    """Raises OptionsError unless this is a relative path that ends in a name: writing there is guarded by that name."""
+    last = path.rpartition("/")[2]
+    if last in ("", ".", "..") or path.startswith("/") or "\\" in path or "\0" in path:
+        message = f"settings_dir is the name of a folder, or a relative path with / that ends in one, got {path!r}"
+        raise OptionsError(message, option="settings_dir")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsPlaces:
-    """Where the settings files of one session lie. All paths are absolute; `settings_dir` is a folder's name.
+    """Where the settings files of one session lie. All paths are absolute, save `settings_dir`: the name of a folder,
+    or a path that starts in the working directory, and for the user's settings at home.
 
-    Raises OptionsError for a `settings_dir` that is no single name.
+    Raises OptionsError for a `settings_dir` that ends in no name.
     """
 
     cwd: str

@@ -85,7 +85,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "camel-case": ({"permissionMode": "plan"}, "did you mean 'permission_mode'"),
     "nothing-near": ({"xyzzy": 1}, "there is no option 'xyzzy'"),
     "unknown-mode": ({"permission_mode": "yolo"}, "permission_mode is one of default, acceptEdits"),
-    "settings-dir-of-two-names": ({"settings_dir": "conf/agent"}, "settings_dir is the name of one folder"),
+    "settings-dir-without-a-name": ({"settings_dir": "conf/.."}, "settings_dir is the name of a folder"),
     "mode-none": ({"permission_mode": None}, "permission_mode"),
     "plain-callback": ({"can_use_tool": plain}, "must be async.*async def can_use_tool"),
     "callback-of-two": ({"can_use_tool": two}, "3 positional arguments"),

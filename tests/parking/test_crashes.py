@@ -72,6 +72,7 @@ def crash(path: Path, sessions: int, kind: str, seed: int) -> Crashes:
 def killed_at_random(workers: Sequence[subprocess.Popen[str]], dice: random.Random, came: Crashes) -> list[str]:
     """Kill each of the workers after a while; what they said. A worker that hangs is killed, too."""
     late = Timer(60, lambda: [process.kill() for process in workers])
+    late.daemon = True
     late.start()
     assert [heard(process, 1) for process in workers] == [["ready"]] * WORKERS
     said = []

@@ -74,22 +74,44 @@ def test_the_usual_working_directory_is_that_of_the_process(place: Path) -> None
 
 
 def test_folders_on_windows_are_joined_as_there() -> None:
-    """A relative folder starts from the working directory, and another drive is another drive."""
+    """A relative folder starts from the working directory, `~` is home, and another drive is another drive."""
     files = TableFiles(home="C:\\Users\\ada", windows=True, case_sensitive=False)
     policy = PermissionPolicy.load(
-        cwd="C:\\app", files=files, setting_sources=(), additional_directories=["..\\lib", "D:\\data"]
+        cwd="C:\\app", files=files, setting_sources=(), additional_directories=["..\\lib", "D:\\data", "~/own"]
     )
-    told = [policy.evaluate("Read", {"file_path": path}).behavior for path in ("C:\\lib\\x", "D:\\data\\x", "D:\\lib")]
-    assert told == ["allow", "allow", "ask"]
+    paths = ("C:\\lib\\x", "D:\\data\\x", "C:\\Users\\ada\\own\\x", "D:\\lib", "C:\\Users\\ada\\x")
+    told = [policy.evaluate("Read", {"file_path": path}).behavior for path in paths]
+    assert told == ["allow", "allow", "allow", "ask", "ask"]
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "conf/agent", "/etc/agent", "conf/", "a\\b"])
-def test_a_settings_folder_that_is_no_name_is_refused(name: str) -> None:
+@pytest.mark.parametrize("name", ["", ".", "..", "conf/..", "/etc/agent", "conf/", "a\\b", "a\0"])
+def test_a_settings_folder_that_ends_in_no_name_is_refused(name: str) -> None:
     """It is guarded by its name, and nothing that is no name could be."""
-    with pytest.raises(OptionsError, match="settings_dir is the name of one folder"):
+    with pytest.raises(OptionsError, match="settings_dir is the name of a folder"):
         PermissionPolicy.load(settings_dir=name, setting_sources=())
-    with pytest.raises(OptionsError, match="settings_dir is the name of one folder"):
+    with pytest.raises(OptionsError, match="settings_dir is the name of a folder"):
         AgentOptions(settings_dir=name)
+
+
+@pytest.mark.parametrize("way", ["conf/agent", "../agent", "agent"])
+def test_the_settings_folder_is_read_and_guarded_where_its_path_leads(way: str, place: Path) -> None:
+    """Its rules count, and no rule and no mode lets anybody write there."""
+    folder = place / "app" / way
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"permissions": {"allow": ["Edit"], "deny": ["WebSearch"]}}')
+    policy = PermissionPolicy.load(
+        cwd=place / "app", settings_dir=way, setting_sources=("project",), trust_project=True
+    )
+    told = [
+        policy.evaluate(tool, given).behavior
+        for tool, given in (
+            ("WebSearch", {"query": "x"}),
+            ("Edit", {"file_path": str(place / "app/x")}),
+            ("Edit", {"file_path": str(folder / "settings.json")}),
+            ("Bash", {"command": f"echo > {way}/settings.json"}),
+        )
+    ]
+    assert told == ["deny", "allow", "ask", "ask"]
 
 
 def test_a_text_is_no_list_of_folders() -> None:

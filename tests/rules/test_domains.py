@@ -151,6 +151,7 @@ ALLOWED = [
     ("[::ffff:127.0.0.1]", "https://[::ffff:7f00:1]/", "allow"),
     ("[::ffff:127.0.0.1]", "https://127.0.0.1/", "none"),
     ("[::1]", "https://[::1%25lo]/", "none"),
+    ("*.", "https://anything.org/", "none"),
 ]
 
 

@@ -465,6 +465,12 @@ WRITES_OR_RUNS = [
     ("pandoc", "pandoc --filter ./x a"),
     ("pdflatex", "pdflatex -shell-escape a"),
     ("npx", "npx -c 'x'"),
+    ("npx", "npx -yc 'x'"),
+    ("npx", "npx -p a --call 'x'"),
+    ("npx", "npx --odd a -c 'x'"),
+    ("npx", "npx *"),
+    ("npx", "npx -p * a"),
+    ("npx", "npx eslint *.js"),
     ("npm", "npm c set x y"),
     ("make", "make CC=./x"),
     ("ugrep", "ugrep --view=./x a"),
@@ -483,6 +489,9 @@ WRITES_OR_RUNS = [
         ("make", "make CFLAGS=-O2 test"),
         ("python3", "python3 -m json.tool a"),
         ("bat", "bat --paging=never a"),
+        ("npx", "npx eslint -c eslint.config.js ."),
+        ("npx", "npx prettier --check *.js"),
+        ("npx", "npx --yes -p jest jest -c jest.config.js"),
     ],
     ids=lambda text: text,
 )
@@ -490,6 +499,26 @@ def test_a_wildcard_on_the_program_covers_these(program: str, command: str) -> N
     """They look like what writes or runs, and do neither."""
     policy = PermissionPolicy.load(setting_sources=(), allow=[f"Bash({program}:*)"])
     assert policy.evaluate("Bash", {"command": command}).behavior == "allow"
+
+
+def test_many_launchers_in_each_other_end_in_a_question() -> None:
+    """However many there are: nothing is called once for each."""
+    policy = PermissionPolicy.load(setting_sources=(), allow=["Bash(npx:*)"])
+    assert policy.evaluate("Bash", {"command": "npx " * 20_000 + "*"}).behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "rest"),
+    [
+        ("strace --odd git -C repo log", "--ext-diff"),
+        ("arch -x86_64 tar -xf a.tar", "--to-command=evil"),
+        ("nice --odd find -L src", "-delete"),
+    ],
+)
+def test_a_spelled_wrapper_with_an_odd_option_does_not_hide_its_command(rule: str, rest: str) -> None:
+    """The program behind the option is held against the tables, though it may be a value; what follows is not."""
+    policy = PermissionPolicy.load(setting_sources=(), allow=[f"Bash({rule}:*)"])
+    assert policy.evaluate("Bash", {"command": f"{rule} {rest}"}).behavior == "ask"
 
 
 @pytest.mark.parametrize(("program", "command"), WRITES_OR_RUNS, ids=[command for _, command in WRITES_OR_RUNS])
