@@ -102,7 +102,7 @@ def _is_ifs(word: Word, mark: Mark) -> bool:
 
 
 def _emptied(word: Word) -> tuple[str, str]:
-    """Text and shape without expansions; a NUL stands for an unquoted `$IFS`, and in its word `_HELD` for all others."""
+    """Text and shape without expansions: a NUL for an unquoted `$IFS`, and in its word `_HELD` for any other."""
     if not word.marks:
         return word.text, word.shape
     text: list[str] = []

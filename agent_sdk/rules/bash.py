@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, allow_line, compile_bash, marked
-from agent_sdk.rules.deny_readings import raw_line
+from agent_sdk.rules.bash_pattern import ASSIGNED, SEPARATOR, BashPattern, allow_line, compile_bash, marked, raw_line
 from agent_sdk.rules.escape_table import NAMED_ONLY, RUNS_TEXT
 from agent_sdk.rules.escapes import escapes, glob_asks, program_of
 from agent_sdk.rules.file_operands import FILES
@@ -103,8 +102,8 @@ class BashRules:
                     if pattern.covers(line, across=True):
                         return rule
         if self._raw:
-            line = raw_line(view.command)
-            return next((rule for pattern, rule in self._raw if pattern.covers(line, across=True)), None)
+            raw = raw_line(view.command)
+            return next((rule for pattern, rule in self._raw if pattern.stands_in(raw)), None)
         return None
 
     def covering(self, view: ShellView, paths: Places) -> tuple[Rule, ...] | None:

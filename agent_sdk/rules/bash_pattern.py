@@ -19,6 +19,8 @@ BARE, QUOTED, ASSIGNED = "\x01", "\x02", "\x03"
 _STAR = "\x05"
 _SPECIAL_IN_RULE = re.compile(r"[*()\[\]\\]")
 _NEEDS_NO_QUOTES = re.compile(r"[^\s'\"$`|&;<>{}#~=]+|[^\s'\"$`|&;<>{}#~]*[-/.:][^\s'\"$`|&;<>{}#~]*")
+_OPERATORS = re.compile("[;&|<>(){}]+|\n")
+_BLANKS = re.compile(r"\s+")
 _CLOSED = re.compile("[\x01\x02\x03]")
 
 
@@ -28,7 +30,7 @@ class BashPattern:
 
     `pieces` is the text between its wildcards; one piece only: an exact rule. `tail` is true when it ends in ` *` or
     `:*`: then nothing at all, or a further word, may follow. `operators` marks a text that holds operators, which is
-    no simple command; it is held against the raw line, in deny and ask only.
+    no simple command; it is looked for in the raw line, in deny and ask only.
     """
 
     pieces: tuple[str, ...]
@@ -57,6 +59,25 @@ class BashPattern:
     def first_words(self, count: int) -> tuple[str, ...]:
         """The first `count` words that are spelled out."""
         return tuple(self.pieces[0].split(SEPARATOR)[:count])
+
+    @lazy
+    def _raw_pieces(self) -> tuple[str, ...]:
+        """What must stand in a raw line, in this order; at its ends there are whole words."""
+        pieces = [_spaced(piece.replace(SEPARATOR, " ")) for piece in self.pieces]
+        pieces[0] = f" {pieces[0].lstrip(' ')}"
+        if pieces[-1] or len(pieces) == 1:
+            pieces[-1] = f"{pieces[-1].rstrip(' ')} "
+        return tuple(pieces)
+
+    def stands_in(self, raw: str) -> bool:
+        """True when a `raw_line` holds it anywhere: whatever is put before or behind a line, its rule still counts."""
+        at = 0
+        for piece in self._raw_pieces:
+            found = raw.find(piece, at)
+            if found < 0:
+                return False
+            at = found + len(piece)
+        return True
 
     def covers(self, line: str, *, across: bool) -> bool:
         """True when it covers the whole line. With `across` its wildcards also span what is only known at run time."""
@@ -93,6 +114,15 @@ class BashPattern:
                 return False
             at = found + len(piece)
         return True
+
+
+def raw_line(command: str) -> str:
+    """The raw text with blanks around words and operators, for rules that hold operators."""
+    return f" {_spaced(command).strip(' ')} "
+
+
+def _spaced(text: str) -> str:
+    return _BLANKS.sub(" ", _OPERATORS.sub(r" \g<0> ", text))
 
 
 def _open(line: str, start: int, end: int | None = None) -> bool:

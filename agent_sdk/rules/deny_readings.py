@@ -100,7 +100,7 @@ class _Collector:
         self.argvs: dict[ArgvKey, Argv] = {}
         self._keys = ArgvKeys()
         self.moves: list[Argv] = []
-        self.unseen = self.nameless = self._late = self._lost = False
+        self.unseen = self.nameless = self._late = self._lost = self._inner = False
         self._marked: list[str] = []
         self._texts: list[str] = []
         self._guesses: list[str] = []
@@ -133,6 +133,7 @@ class _Collector:
 
         Last the texts that are commands if a guess is right: they may add readings, but say nothing about the rest.
         """
+        self._inner = True
         self._drain()
         if self._late:
             self._expand_quoted()
@@ -434,8 +435,8 @@ class _Collector:
                 self._text(" ".join(("env", text.replace(_ENV_BLANK, " "), *rest)), hidden=False)
         if found.bare and not found.strings:
             self.unseen = self.unseen or argv.appended
-            if name in STARTS_SHELL and fed.given:
-                self._input_text(fed)
+            if fed.given and (name in STARTS_SHELL or (name == "exec" and self._inner)):
+                self._input_text(fed)  # a shell that reads its script goes on with what `exec` gives it
         if wrapper.joined and found.starts:
             self._joined(name, argv, found.starts)
         for start in found.starts:
@@ -472,8 +473,3 @@ class _Collector:
 def _known_name(word: Word) -> bool:
     """True when the name of a program is certain: static, and nothing but ASCII."""
     return word.static and word.text.isascii()
-
-
-def raw_line(command: str) -> str:
-    """The raw text as a line, for rules that hold operators."""
-    return SEPARATOR.join(command.split())

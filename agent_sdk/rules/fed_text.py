@@ -11,7 +11,7 @@ from agent_sdk.rules.shell_nodes import Feed, Redirect, Script
 from agent_sdk.rules.shell_text import decode_escapes
 
 _PASSES_ON = frozenset(["cat", "tee", "tac", "nl", "head", "tail", "true", ":", "cd", "set"])
-_ECHO_OPTIONS = frozenset(["-n", "-e", "-E", "-ne", "-en", "--"])
+_ECHO_OPTION = re.compile(r"-[neE]+|--")
 _DIRECTIVE = re.compile(r"%(.?)", re.DOTALL)
 _TEXTS = frozenset(["<<", "<<-", "<<<"])
 _ESCAPED = re.compile(r"\\(?:\n|([$`\\]))")
@@ -94,7 +94,7 @@ def _output(script: Script, feed: Feed) -> tuple[list[str], bool]:
         name = fold_name(command.words[0].text.rpartition("/")[2])
         if name == "echo" or name == "printf":
             argv = expanded(command.words)
-            words = [word for word in argv.words[1:] if word not in _ECHO_OPTIONS]
+            words = [word for word in argv.words[1:] if not _ECHO_OPTION.fullmatch(word)]
             text = " ".join(words)
             found += dict.fromkeys((text, decode_escapes(text)))
             seen = seen and not argv.any_hidden

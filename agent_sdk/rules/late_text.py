@@ -90,7 +90,7 @@ def evaluates_words(words: Sequence[str], hidden: Sequence[bool]) -> bool:
     return any(secret and "=" not in word for secret, word in zip(hidden, words, strict=True))
 
 
-_PATTERN = re.compile(r"\$\{(?:!?[A-Za-z0-9_]+(?:\[[^]]*\])?|[-?#!$@*])[#%/^,:](?![-=+?])")
+_PATTERN = re.compile(r"\$\{(?:!?[A-Za-z0-9_]+(?:\[[^]]*\])?|[-?#!$@*])(?:[#%/^,]|:(?![-=+?]))")
 _OPENED = re.compile(r"\$\(|`|[<>]\(")
 
 

@@ -16,6 +16,7 @@ from agent_sdk.rules.shell_text import ASSIGNMENT, RESERVED, decode_escapes
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,=@%+^\-\]]+")
 _PARAM = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9?#!$@*\-]|\{(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?#!$@*\-])\})")
 _IN_QUOTES = re.compile(r'[^"$`\\]+')
+_BEFORE_PROGRAM = frozenset(["time", "-p", "--"])
 _ANSI = re.compile(r"\$'([^'\\]*(?:\\[ntabefvr\\'\"][^'\\]*)*)'")
 _REDIRECT = re.compile(r"<<<|<<-|<<|<>|<&|<|>>|>\||>&|>|&>>|&>")
 _DELIMITER = re.compile(r"[A-Za-z0-9_.\-]+")
@@ -220,8 +221,8 @@ class _Lexer:
             raise NotPlain
         if bare and word.text in RESERVED and words and words[0].text in ("time", "coproc"):
             raise NotPlain
-        if not words and "[" in word.text and word.text not in ("[", "[["):
-            raise NotPlain
+        if "[" in word.text and word.text not in ("[", "[[") and all(each.text in _BEFORE_PROGRAM for each in words):
+            raise NotPlain  # bash reads on to the bracket's end, across operators
         words.append(word)
 
     def _redirect(self, index: int) -> Redirect | None:

@@ -378,3 +378,27 @@ def test_a_denied_command_behind_an_operator_is_denied(before: str, operator: st
 def test_no_text_makes_a_command_raise(command: str) -> None:
     """Arbitrary text is read, and is odd or not."""
     assert judged(command, allow=["Bash", "Bash(a*)"], deny=["Bash(x*y:*)", "Read(.env)"], ask=["Bash(* b)"]) != ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "expected"),
+    [
+        ("ok && *", "ok && x", "deny"),
+        ("ok && *", "ok&&x", "deny"),
+        ("ok&&*", "ok  &&  x", "deny"),
+        ("ok && x", "ok && xx", "allow"),
+        ("ok && x", "look && x", "allow"),
+        ("curl * | sh", "curl a|sh", "deny"),
+        ("curl * | sh", "curl a | tee b | sh -x", "deny"),
+        ("curl * | sh", "curl a | shuf", "allow"),
+        ("curl * | sh", "curl | sh", "none"),
+        ("* > out", "ls >out", "deny"),
+        ("* > out", "ls >outer", "allow"),
+        ("a; b:*", "a;b c", "deny"),
+        ("a; b:*", "a; bc", "allow"),
+    ],
+)
+@pytest.mark.parametrize("place", ["{}", "x; {}", "x && {} && y", "! x\n{}\ny", "({})", "x | {} | y"])
+def test_a_rule_with_operators_is_found_anywhere_in_the_line(rule: str, line: str, expected: str, place: str) -> None:
+    """What is put before or behind does not matter, nor do blanks around operators; words are whole."""
+    assert judged(place.format(line), allow=["Bash"], deny=[f"Bash({rule})"]) == expected

@@ -112,6 +112,8 @@ ASKED = [
     ("Bash(ls:*)", "ls $(rm x)"),
     ("Bash(ls:*)", "ls `rm x`"),
     ("Bash(ls:*)", "time -p -p ls"),
+    ("Bash(ls*)", "time ls["),
+    ("Bash(ls*)", "time -p -- ls[a; ls"),
     ("Bash(ls:*)", "ls <(rm x)"),
     ("Bash(ls:*)", "ls >(rm x)"),
     ("Bash(ls:*)", "ls ${x:-$(rm)}"),
