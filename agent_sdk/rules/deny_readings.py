@@ -60,6 +60,7 @@ from agent_sdk.rules.wrappers import (
 )
 from agent_sdk.values import lazy
 
+_PROGRAM_FILES = ("-f", "--file", "-E", "--exec")  # of sed and awk
 _MAX_TEXTS = 200
 _MAX_WRAPS = 12
 _MAX_ARGUMENTS = 200
@@ -321,13 +322,14 @@ class _Collector:
             self.unseen = self.unseen or not seen or (bool(texts) and argv.hidden(index))
             for text in texts:
                 self._text(text, hidden=False)
-        if argv.any_hidden and any(word.startswith(("-f", "--file", "-E", "--exec")) for word in words):
+        files = [index for index, word in enumerate(words) if word.startswith(_PROGRAM_FILES)]
+        if files and (argv.any_hidden or any(_reads_program(argv, index) for index in files)):
             self.unseen = True
 
     def _shell(self, name: str, argv: Argv, fed: Fed, depth: int) -> None:
         if name in ("source", "."):
             self.unseen = self.unseen or (len(argv.words) > 1 and argv.hidden(1))
-            if argv.words[1:2] and names_input(argv.words[1]):
+            if len(argv.words) > 1 and (names_input(argv.words[1]) or (argv.unsure(1) and fed.given)):
                 self._input_text(fed)
             self._started.update(word.rpartition("/")[2] for word in argv.words[1:2])
             return
@@ -468,6 +470,14 @@ class _Collector:
         for word in argv.words[1:]:
             if "$(" in word or "`" in word:
                 self._text(f'"{word}"', hidden=False)
+
+
+def _reads_program(argv: Argv, index: int) -> bool:
+    """True when the option at `index` takes the program from a descriptor, or from files that a glob finds."""
+    word, following = argv.words[index], argv.words[index + 1 : index + 2]
+    paths = (word[2:], word.partition("=")[2], *following)
+    unsure = argv.unsure(index) or (bool(following) and argv.unsure(index + 1))
+    return unsure or any(path == "-" or names_input(path) for path in paths)
 
 
 def _known_name(word: Word) -> bool:

@@ -303,14 +303,15 @@ def names_input(path: str) -> bool:
 
 def xargs_replaces(options: Sequence[str]) -> str:
     """The text that `xargs -I TEXT` replaces by its input, or an empty one; of the words before the inner command."""
-    for index, word in enumerate(options):
+    replaced = ""
+    for index, word in enumerate(options):  # the last one counts
         if word == "-I":
-            return options[index + 1] if index + 1 < len(options) else ""
-        if word.startswith(("-I", "--replace=")):
-            return word.removeprefix("-I").removeprefix("--replace=")
-        if word.startswith("-i") and len(word) > 2:
-            return word[2:]
-    return ""
+            replaced = options[index + 1] if index + 1 < len(options) else ""
+        elif word.startswith(("-I", "--replace=")):
+            replaced = word.removeprefix("-I").removeprefix("--replace=")
+        elif word.startswith("-i") and len(word) > 2:
+            replaced = word[2:]
+    return replaced
 
 
 _MAX_DOUBTFUL = 40
