@@ -40,6 +40,7 @@ def test_the_same_seed_gives_the_same_figures() -> None:
     assert figures[0] == figures[1]
 
 
+@pytest.mark.slow  # what the slow suites need is installed with them
 @pytest.mark.skipif(SHFMT is None, reason="needs shfmt")
 @pytest.mark.parametrize(
     ("command", "calls"),
